@@ -1,0 +1,55 @@
+// What a variant costs: the values every cost model returns and every report
+// view prints.
+#pragma once
+
+#include "ptx/Execute.h"
+
+#include <string>
+#include <vector>
+
+namespace restride::cost {
+
+/// Time of one kernel launch, cycles of one SM clock, by what could bind it.
+struct Terms {
+  double Issue = 0, L1 = 0, L2 = 0, Dram = 0, Latency = 0;
+};
+
+/// One memory instruction of a kernel.
+struct AccessCost {
+  unsigned Line = 0, Column = 0;    ///< in the text that was compiled; 0: unknown
+  unsigned Bytes = 0;               ///< per lane
+  double SectorsPerRequest = 0;     ///< distinct 32-byte sectors of one warp request
+  double RequestsPerWarp = 0;
+  bool IsStore = false, IsAtomic = false, Indirect = false;
+};
+
+struct KernelCost {
+  std::string Name;                 ///< mangled
+  double Cycles = 0;                ///< one launch
+  Terms Parts;
+  std::string BoundBy;              ///< "issue", "l1", "l2", "dram", "latency"
+  double Calls = 1;                 ///< launches the total counts
+  std::vector<AccessCost> Accesses;
+  /// What was assumed or approximated, one sentence each.
+  std::vector<std::string> Notes;
+};
+
+/// One kernel to be scored: its PTX function name and its launch.
+struct KernelLaunch {
+  std::string Function;             ///< mangled name in the module
+  ptx::LaunchFacts Facts;
+  double Calls = 1;                 ///< how often it runs, weight in the total
+  std::vector<std::string> Notes;   ///< what was assumed about the launch
+  /// The whole device footprint of the candidate's arrays, bytes; 0: unknown.
+  uint64_t FootprintBytes = 0;
+};
+
+struct Score {
+  double Cycles = 0;                ///< sum of Cycles * Calls over kernels
+  double ConversionCycles = 0;      ///< conversions at copies, all of them; not in Cycles
+  std::vector<KernelCost> Kernels;
+  std::vector<std::string> Warnings;
+  double total() const { return Cycles + ConversionCycles; }
+};
+
+} // namespace restride::cost
