@@ -24,12 +24,19 @@ struct Loop {
 struct ControlFlow {
   std::vector<Block> Blocks;      ///< in text order; 0 is the entry
   std::vector<int> Idom;          ///< immediate dominator of each block; -1: entry or unreachable
+  /// Place of each block in a walk of the dominator tree, and the last place of
+  /// the blocks it dominates; for dominates().
+  std::vector<unsigned> DomFirst, DomLast;
   std::vector<int> Ipdom;         ///< immediate post-dominator; -1: function exit
   std::vector<Loop> Loops;        ///< outer before inner
   std::vector<int> LoopOf;        ///< innermost loop of each block; -1: none
   /// Irreducible cycles, indirect branches: what was approximated, in words.
   std::vector<std::string> Warnings;
   unsigned blockOf(unsigned Instruction) const;
+  /// Whether every path to \p B goes through \p A; true for A == B.
+  bool dominates(unsigned A, unsigned B) const { return DomFirst[A] <= DomFirst[B] && DomFirst[B] <= DomLast[A]; }
+  /// Whether \p Block lies in loop \p Loop or in one inside it.
+  bool inLoop(unsigned Block, int Loop) const;
 };
 
 ControlFlow controlFlow(const Function &F);
@@ -37,16 +44,16 @@ ControlFlow controlFlow(const Function &F);
 /// A counted loop: trips = (Bound - Start) / Step of one register.
 struct TripCount {
   enum Kind { Constant, Parametric, Unknown } K = Unknown;
-  int64_t Step = 0;                ///< added to the induction register each trip
+  int64_t Step = 0;                ///< added to the induction register each trip; 0: a register's value
   int InductionRegister = -1;
   std::optional<int64_t> Start, Bound; ///< known constants
   std::optional<int64_t> Trips;    ///< Constant only
   std::string Why;                 ///< Unknown: reason in words
 };
 
-/// Reads the trip count off the loop's own latch compare and induction
-/// register. \p Facts gives launch-time constants for registers' parameters:
-/// see Execute.h for values that follow from a launch.
+/// Reads the trip count off the loop's own exit compare and induction register,
+/// as written in the text: trips are the times the body runs. For values that
+/// follow from a launch, see WarpTrace::LoopTrips.
 TripCount tripCount(const Function &F, const ControlFlow &C, const Loop &L);
 
 std::string dump(const Function &F, const ControlFlow &C);

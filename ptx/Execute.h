@@ -4,13 +4,24 @@
 //
 // Floating-point values and loaded data are not computed. A loaded value is a
 // leaf: the same address gives the same pseudo-random value, each lane its own.
-// A branch that depends on a leaf follows `LeafBranch`.
+// What was stored to local or shared memory before is read back as it is.
+//
+// A branch on a leaf is taken by a pseudo-random half of the lanes, except that
+//  - one that leaves the function (a guard) is not taken, nor is one that depends
+//    on an argument nobody knows (`if (i >= n) return`),
+//  - one that skips a loop whose bounds are loaded is not taken,
+//  - one that leaves a loop is taken after ExecuteLimits::DataLoopTrips.
+//
+// Counted loops are cut short and their weights scaled to the true trip count,
+// so that a loop of a million trips costs as little as one of 64.
+//
+// Calls are not followed: run inlineCalls (Inline.h) first.
 #pragma once
 
 #include "ptx/ControlFlow.h"
 
 #include <array>
-#include <functional>
+#include <memory>
 
 namespace restride::ptx {
 
@@ -36,8 +47,20 @@ struct LaunchFacts {
 struct Request {
   unsigned Instruction = 0;            ///< index in Function::Body
   uint32_t Mask = 0;                   ///< lanes that took part
-  std::array<uint64_t, 32> Address{};  ///< bytes; synthetic bases, one 1<<40 range per pointer
+  /// Bytes. Global: synthetic bases, one 1<<40 range per pointer. Shared:
+  /// offset in the block's shared memory. Local: as the hardware interleaves
+  /// it, so that lanes at the same offset are neighbours.
+  std::array<uint64_t, 32> Address{};
   bool DependsOnLoad = false;          ///< the address comes from loaded data (indirect)
+  Space Mem = Space::Global;           ///< Global, Shared or Local: generic addresses are resolved
+};
+
+/// What one loop did, summed over the times it was entered.
+struct LoopTrips {
+  uint64_t Entries = 0;
+  uint64_t Executed = 0; ///< trips that ran
+  double True = 0;       ///< trips without cutting short; equals Executed where the counter is not known
+  bool Known = false;    ///< the loop was counted: True is exact
 };
 
 struct WarpTrace {
@@ -45,23 +68,47 @@ struct WarpTrace {
   std::vector<uint64_t> Executions;    ///< per instruction: times issued (warp-wide, any lane)
   /// Per instruction: lanes active, summed over executions (for divergence).
   std::vector<uint64_t> ActiveLanes;
-  std::vector<uint64_t> BlockVisits;   ///< per basic block
-  bool Truncated = false;              ///< a limit was hit; counts are of the part that ran
+  std::vector<uint64_t> BlockVisits;   ///< per basic block, as executed
+  std::vector<double> BlockWeight;     ///< per basic block: visits with loops at their true trip counts
+  std::vector<LoopTrips> Loops;        ///< as ControlFlow::Loops
+  /// A limit was hit: Requests are of the part before, apart from a few more
+  /// per instruction; loops went on with one trip each, so BlockWeight holds.
+  bool Truncated = false;
   std::vector<std::string> Warnings;   ///< what was approximated, in words, deduplicated
 };
 
 struct ExecuteLimits {
   uint64_t MaxRequests = 3000;
-  uint64_t MaxInstructions = 400000;
+  uint64_t MaxInstructions = 400000;   ///< warp-wide; twice as many end the run wherever it is
   /// Trips after which a loop whose exit depends on loaded or float data leaves.
   uint64_t DataLoopTrips = 16;
+  /// Trips after which a counted loop leaves, its registers as after the last.
+  uint64_t MaxTripsPerLoop = 64;
 };
 
-/// Runs warp \p Warp of block \p BlockIndex. Lanes reconverge at the smallest
-/// program counter. A branch on loaded or floating data is taken by a
-/// pseudo-random half of the lanes, except that one which leaves the function
-/// (a guard) is not taken.
+class Program;
+
+/// Executes warps of one function, decoding it once. Thread safe.
+class WarpExecutor {
+public:
+  /// \p F and \p C must outlive the executor.
+  WarpExecutor(const Function &F, const ControlFlow &C);
+  ~WarpExecutor();
+  WarpExecutor(WarpExecutor &&) noexcept;
+
+  /// Runs warp \p Warp of block \p BlockIndex. Diverged lanes meet again at the
+  /// first block that all can reach, inner loops before what follows them.
+  WarpTrace run(const LaunchFacts &L, Dim3 BlockIndex, unsigned Warp, const ExecuteLimits &Limits) const;
+
+private:
+  std::unique_ptr<const Program> P;
+};
+
+/// One warp, when no other follows.
 WarpTrace execute(const Function &F, const ControlFlow &C, const LaunchFacts &L,
                   Dim3 BlockIndex, unsigned Warp, const ExecuteLimits &Limits);
+
+/// Counts per block and loop, then one line per request.
+std::string dump(const Function &F, const WarpTrace &T);
 
 } // namespace restride::ptx

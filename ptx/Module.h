@@ -19,7 +19,7 @@ enum class Space { None, Param, Global, Shared, Local, Const, Generic };
 
 /// Scalar type of an instruction suffix: kind and width.
 struct Type {
-  enum Kind { None, Unsigned, Signed, Bits, Float, Pred } K = None;
+  enum Kind { None, Unsigned, Signed, Untyped, Float, Pred } K = None;
   unsigned Bits = 0;
   unsigned bytes() const { return (Bits + 7) / 8; }
   bool operator==(const Type &) const = default;
@@ -28,12 +28,14 @@ struct Type {
 /// One operand: a register (index into Function::Registers), an integer or
 /// floating constant, a symbol (parameter, variable, label), or an address
 /// [register or symbol + offset]. A vector operand {a, b} is expanded in place
-/// into Instruction::Dest or Instruction::Src.
+/// into Instruction::Dest or Instruction::Src. A special register (%tid.x) is a
+/// Symbol: nothing writes it.
 struct Operand {
-  enum Kind { Register, Immediate, FloatImmediate, Symbol, Address } K;
-  int Reg = -1;         ///< Register, or base of Address; -1: none
+  enum Kind { Register, Immediate, FloatImmediate, Symbol, Address } K = Register;
+  int Reg = -1;         ///< Register, or base of Address; -1: none (Register: the sink `_`)
   int64_t Imm = 0;      ///< Immediate (floats: the bits), or byte offset of Address
   std::string Name;     ///< Symbol, or symbolic base of Address
+  bool Negated = false; ///< Register: `!%p`
 };
 
 /// What an instruction does, as far as control flow, addresses and cost need it.
@@ -64,15 +66,16 @@ struct Instruction {
   Opcode Op = Opcode::Unknown;
   std::string Mnemonic; ///< whole, e.g. "ld.global.nc.v4.f32"
   Type Ty;              ///< type of the result (Cvt: destination)
-  Type SrcTy;           ///< Cvt, Setp, Set: type of the source; else equals Ty
+  Type SrcTy;           ///< type of the sources where it differs (Cvt, Setp, Set, Slct, wide
+                        ///< products, bit counts); else equals Ty
   Space Mem = Space::None;
   unsigned Vector = 1;  ///< .v2, .v4, .v8
   std::vector<Operand> Dest, Src;
-  std::optional<Operand> Addr; ///< memory instructions
+  std::optional<Operand> Addr; ///< memory instructions; CpAsync: the global side
   int Guard = -1;       ///< predicate register; -1: none
   bool GuardNegated = false;
   std::string Compare;  ///< Setp, Set, Slct: "lt", "ne", "lo", "equ" ...
-  std::string Target;   ///< Bra: label; Call: callee
+  std::string Target;   ///< Bra: label; Call: callee, empty when through a register
   std::vector<std::string> Targets; ///< BrxIdx: labels
   SourceLocation Loc;
   /// Inlined-at chain of .loc, outermost call site last; empty where not inlined.
@@ -92,9 +95,11 @@ struct Parameter {
   Type Ty;            ///< element type
   uint64_t Bytes = 0; ///< whole size; > Ty.bytes() for by-value structs
   uint64_t Align = 1; ///< bytes
+  bool IsPointer = false; ///< .ptr: Clang marks pointers, nvcc does not
 };
 
-/// A .shared, .local, .const or .global array declared in the module or function.
+/// A .shared, .local, .const or .global array declared in the module or
+/// function, or a .param block of a call.
 struct Variable {
   std::string Name;
   Space Mem = Space::None;
@@ -105,13 +110,16 @@ struct Variable {
 struct Function {
   std::string Name;   ///< mangled
   bool IsEntry = false;
-  std::vector<Parameter> Params;
+  std::vector<Parameter> Params, Results;
   std::vector<std::string> Registers; ///< names; an operand's Reg indexes this
+  /// Its own, and the module's .shared ones that it mentions: both take from
+  /// the block's shared memory.
   std::vector<Variable> Variables;
   std::vector<Instruction> Body;
   /// Labels: name and the index in Body of the instruction after it.
   std::vector<std::pair<std::string, unsigned>> Labels;
-  unsigned MaxThreads = 0, MinBlocks = 0, MaxRegs = 0; ///< .maxntid, .minnctapersm, .maxnreg; 0: none
+  /// .maxntid or .reqntid (product), .minnctapersm, .maxnreg; 0: none
+  unsigned MaxThreads = 0, MinBlocks = 0, MaxRegs = 0;
   std::optional<unsigned> label(llvm::StringRef Name) const;
 };
 

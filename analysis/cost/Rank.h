@@ -1,4 +1,5 @@
-// Scores one variant from its PTX with one of the two cost models.
+// Scores one variant from its PTX with one of the two cost models, and chooses
+// among the scores of a candidate's variants.
 #pragma once
 
 #include "analysis/cost/Gpu.h"
@@ -17,5 +18,20 @@ struct Conversion {
 /// Scores all \p Kernels found in \p M. A kernel without code in M is an error.
 llvm::Expected<Score> score(const ptx::Module &M, llvm::ArrayRef<KernelLaunch> Kernels,
                             llvm::ArrayRef<Conversion> Conversions, const Gpu &G, Model Which);
+
+/// Cycles of all \p Conversions: a kernel that reads and writes each byte at
+/// DRAM's streaming rate, and its launch.
+double conversionCycles(llvm::ArrayRef<Conversion> Conversions, const Gpu &G);
+
+struct Choice {
+  size_t Winner = 0;  ///< index of the variant to take
+  double Speedup = 1; ///< predicted time of the original / of the fastest variant
+  bool Tie = true;    ///< the gain is inside the model's error: Winner is the original
+};
+
+/// The fastest of \p Scores, or the original where the fastest gains less than
+/// \p MinSpeedup (1.05: the model orders pairs reliably from 5 % on). Among
+/// equals the earlier wins, so callers list simple layouts first.
+Choice choose(llvm::ArrayRef<Score> Scores, size_t Original, double MinSpeedup = 1.05);
 
 } // namespace restride::cost

@@ -16,7 +16,12 @@ struct Terms {
 
 /// One memory instruction of a kernel.
 struct AccessCost {
-  unsigned Line = 0, Column = 0;    ///< in the text that was compiled; 0: unknown
+  /// In the text that was compiled; 0: unknown. Of an inlined access this is the
+  /// outermost call site, which lies in the kernel itself.
+  unsigned Line = 0, Column = 0;
+  std::string File;                 ///< as the compiler names it; empty: unknown
+  /// The access itself and the call sites it was inlined through, outermost last.
+  std::vector<ptx::SourceLocation> Chain;
   unsigned Bytes = 0;               ///< per lane
   double SectorsPerRequest = 0;     ///< distinct 32-byte sectors of one warp request
   double RequestsPerWarp = 0;
@@ -42,6 +47,7 @@ struct KernelLaunch {
   std::vector<std::string> Notes;   ///< what was assumed about the launch
   /// The whole device footprint of the candidate's arrays, bytes; 0: unknown.
   uint64_t FootprintBytes = 0;
+  unsigned Registers = 0;           ///< per thread, from ptxas; 0: estimated from the PTX
 };
 
 struct Score {

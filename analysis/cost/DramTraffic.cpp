@@ -1,0 +1,203 @@
+#include "analysis/cost/DramTraffic.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace restride::cost {
+
+namespace {
+
+/// Union of byte ranges, one per memory instruction.
+class Ranges {
+public:
+  explicit Ranges(const ptx::Function &F) : F(F), Of(F.Body.size()) {}
+
+  template <typename Filter> void add(const WarpFootprint &W, Filter Counts) {
+    for (const RequestFootprint &R : W.Requests)
+      if (R.Count && Counts(F.Body[R.Instruction], R.Random)) {
+        auto [Low, High] = Of[R.Instruction];
+        Of[R.Instruction] = {std::min(Low, W.Touches[R.First].Sector),
+                             std::max(High, W.Touches[R.First + R.Count - 1].Sector + 1)};
+      }
+  }
+
+  double bytes() const {
+    std::vector<Range> Sorted = Of;
+    llvm::sort(Sorted);
+    double Sectors = 0;
+    uint64_t End = 0;
+    for (auto [Low, High] : Sorted)
+      if (High > Low && High > End) {
+        Sectors += High - std::max(Low, End);
+        End = High;
+      }
+    return Sectors * SectorBytes;
+  }
+
+private:
+  struct Range {
+    uint64_t Low = ~0ull, High = 0; ///< sectors
+    bool operator<(const Range &O) const { return Low < O.Low; }
+  };
+  const ptx::Function &F;
+  std::vector<Range> Of;
+};
+
+/// Distinct granules and sectors of a run of neighbouring blocks. The growth
+/// over its second half leaves out what the edges of the run add.
+class Neighbours {
+public:
+  Neighbours(const ptx::Function &F, const Gpu &G) : F(F), GranuleSectors(std::max(1.0, G.DramGranule / SectorBytes)) {}
+
+  void add(const WarpFootprint &W) {
+    for (const RequestFootprint &R : W.Requests) {
+      const ptx::Instruction &I = F.Body[R.Instruction];
+      if (R.Random || !(I.isLoad() || I.isStore()))
+        continue;
+      for (const SectorTouch &T : W.touches(R))
+        if (I.isStore())
+          Written.insert(T.Sector);
+        else if (uint64_t Granule = T.Sector / GranuleSectors; InBlock.insert(Granule).second)
+          Read.insert(Granule);
+    }
+  }
+  void endBlock() {
+    BlockSum += InBlock.size();
+    InBlock.clear();
+  }
+
+  struct Count {
+    double Read = 0, Written = 0, BlockSum = 0;
+  };
+  Count count() const { return {double(Read.size()), double(Written.size()), BlockSum}; }
+
+private:
+  const ptx::Function &F;
+  uint64_t GranuleSectors;
+  DenseSet<uint64_t> Read, Written, InBlock;
+  double BlockSum = 0; ///< granules, distinct within each block
+};
+
+struct Streams {
+  double ReadBytes = 0, WriteBytes = 0; ///< per warp
+  double Sharing = 1;                   ///< blocks that read one granule
+};
+
+Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const Gpu &G,
+                         const ptx::ExecuteLimits &Limits) {
+  constexpr unsigned Most = 16;
+  uint64_t Blocks = Runner.blocks();
+  unsigned Count = std::min<uint64_t>(Most, Blocks), Warps = Runner.warpsPerBlock();
+  uint64_t First = std::min(Blocks / 2, Blocks - Count);
+  Neighbours N(F, G);
+  Neighbours::Count Half;
+  unsigned HalfBlocks = Count < Most ? 0 : Count / 2;
+  std::vector<WarpFootprint> All = Runner.footprints(First, 1, Count, Limits);
+  for (unsigned B = 0; B < Count; ++B) {
+    if (B == HalfBlocks)
+      Half = N.count();
+    for (unsigned W = 0; W < Warps; ++W)
+      N.add(All[B * Warps + W]);
+    N.endBlock();
+  }
+  Neighbours::Count Whole = N.count();
+  double Counted = double(Count - HalfBlocks) * Warps;
+  Streams S;
+  double Granules = Whole.Read - Half.Read;
+  S.ReadBytes = Granules * G.DramGranule / Counted;
+  S.WriteBytes = (Whole.Written - Half.Written) * SectorBytes / Counted;
+  S.Sharing = Granules > 0 ? std::max(1.0, (Whole.BlockSum - Half.BlockSum) / Granules) : 1;
+  return S;
+}
+
+/// Random accesses of the sampled warps, averaged.
+void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G, DramTraffic &D) {
+  uint64_t GranuleSectors = std::max(1.0, G.DramGranule / SectorBytes);
+  double Seen = 0, Weighted = 0;
+  for (auto [I, P] : enumerate(S.PerInstruction))
+    if (P.Random)
+      Seen += P.Requests / S.Footprints.size(), Weighted += S.weight(I);
+  if (Seen == 0)
+    return;
+  double Scale = Weighted / Seen / S.Footprints.size();
+  for (const WarpFootprint &W : S.Footprints) {
+    DenseSet<uint64_t> Sectors, Granules, DirtyGranules;
+    DenseMap<uint64_t, std::pair<uint32_t, unsigned>> Dirty; // sector: bytes written, requests
+    for (const RequestFootprint &R : W.Requests) {
+      if (!R.Random)
+        continue;
+      const ptx::Instruction &I = F.Body[R.Instruction];
+      for (const SectorTouch &T : W.touches(R)) {
+        if (I.isLoad()) {
+          Sectors.insert(T.Sector);
+          Granules.insert(T.Sector / GranuleSectors);
+          continue;
+        }
+        D.StoreSectors += Scale;
+        if (!I.isStore())
+          continue;
+        auto &[Bytes, Requests] = Dirty[T.Sector];
+        Bytes |= T.Bytes;
+        ++Requests;
+        DirtyGranules.insert(T.Sector / GranuleSectors);
+      }
+    }
+    for (auto &[Sector, Writes] : Dirty)
+      if (Writes.first != ~0u)
+        D.PartialSectors += Scale, D.PartialStoreSectors += Scale * Writes.second;
+    D.LoadSectors += Scale * Sectors.size();
+    D.LoadGranules += Scale * Granules.size();
+    D.DirtyGranules += Scale * DirtyGranules.size();
+  }
+}
+
+} // namespace
+
+DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const Sample &S, const Reuse &L1, const Gpu &G,
+                        const ptx::LaunchFacts &Facts, double KnownFootprint, const ptx::ExecuteLimits &Limits) {
+  DramTraffic D;
+  uint64_t Blocks = Runner.blocks();
+  unsigned LastWarp = Runner.warpsPerBlock() - 1;
+  double Warps = double(Blocks) * Runner.warpsPerBlock();
+
+  Ranges Reads(F), Writes(F), Random(F);
+  for (uint64_t Block : {uint64_t(0), Blocks / 3, Blocks - 1})
+    for (unsigned Warp : {0u, LastWarp}) {
+      WarpFootprint W = Runner.footprint(Runner.run(Block, Warp, Limits), Block, Warp);
+      Reads.add(W, [](const ptx::Instruction &I, bool Random) { return !Random && !I.isStore(); });
+      Writes.add(W, [](const ptx::Instruction &I, bool Random) { return !Random && I.isStore(); });
+      Random.add(W, [](const ptx::Instruction &, bool Random) { return Random; });
+    }
+  double ReadRange = Reads.bytes(), WriteRange = Writes.bytes();
+  D.Resident = ReadRange + WriteRange < G.L2ResidentBytes;
+  if (D.Resident) {
+    D.ReadBytes = ReadRange / Warps;
+    D.WriteBytes = WriteRange / Warps;
+  } else {
+    Streams Near = neighbourStreams(F, Runner, G, Limits);
+    double Refetched = 0; // bytes per warp that this SM's share of L2 did not keep
+    for (auto [I, A] : enumerate(L1.PerInstruction))
+      if (A.Requests)
+        Refetched += A.MissGranules / A.Requests * S.weight(I) * G.DramGranule;
+    Refetched /= Near.Sharing;
+    D.ReadBytes = S.Cut ? Refetched : std::max(Near.ReadBytes, Refetched);
+    D.WriteBytes = Near.WriteBytes;
+  }
+
+  randomAccesses(F, S, G, D);
+  double Range = Random.bytes();
+  // Touched granules of the whole array: of each element as much as a lane touches.
+  double PerElement = std::max(D.LoadGranules, D.DirtyGranules) * G.DramGranule / WarpLanes;
+  if (PerElement > 0)
+    Range = std::min(Range, PerElement * Facts.Elements);
+  if (KnownFootprint > 0)
+    Range = std::min(Range, KnownFootprint);
+  D.MissShare = Range > G.L2RandomBytes ? 1 - G.L2RandomBytes / Range : 0;
+  return D;
+}
+
+} // namespace restride::cost

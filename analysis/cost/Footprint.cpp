@@ -1,0 +1,122 @@
+#include "analysis/cost/Footprint.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <optional>
+
+using namespace llvm;
+
+namespace restride::cost {
+
+ptx::WarpTrace WarpRunner::run(uint64_t Block, unsigned Warp, const ptx::ExecuteLimits &Limits) const {
+  ptx::Dim3 At;
+  At.X = Block % Facts.Grid.X;
+  At.Y = Block / Facts.Grid.X % Facts.Grid.Y;
+  At.Z = Block / Facts.Grid.X / Facts.Grid.Y;
+  return Executor.run(Facts, At, Warp, Limits);
+}
+
+WarpFootprint WarpRunner::footprint(const ptx::WarpTrace &T, uint64_t Block, unsigned Warp) const {
+  // A warp's local memory is its own; executed addresses know their lane only.
+  constexpr uint64_t LocalWindow = 1ull << 60, PerWarp = 1ull << 32;
+  uint64_t OwnSectors = (LocalWindow + (Block * warpsPerBlock() + Warp) * PerWarp) / SectorBytes;
+  WarpFootprint W;
+  W.Requests.reserve(T.Requests.size());
+  for (const ptx::Request &R : T.Requests) {
+    if (!R.Mask || R.Mem == ptx::Space::Shared)
+      continue;
+    SectorTouches S = sectorsOf(R, F.Body[R.Instruction].accessBytes());
+    W.Requests.push_back({R.Instruction, uint32_t(W.Touches.size()), uint32_t(S.size()), R.DependsOnLoad});
+    for (SectorTouch &Touch : S) {
+      if (R.Mem == ptx::Space::Local)
+        Touch.Sector += OwnSectors;
+      W.Touches.push_back(Touch);
+    }
+  }
+  return W;
+}
+
+namespace {
+
+/// Sectors by which each request of \p B lies behind that of \p A; empty where
+/// they differ in more than such a shift.
+std::optional<std::vector<int64_t>> distances(const WarpFootprint &A, const WarpFootprint &B) {
+  if (A.Requests.size() != B.Requests.size() || A.Touches.size() != B.Touches.size())
+    return std::nullopt;
+  std::vector<int64_t> Out;
+  Out.reserve(A.Requests.size());
+  for (auto [X, Y] : zip_equal(A.Requests, B.Requests)) {
+    if (X.Instruction != Y.Instruction || X.Count != Y.Count || X.Random || Y.Random)
+      return std::nullopt;
+    int64_t Distance = X.Count ? B.Touches[Y.First].Sector - A.Touches[X.First].Sector : 0;
+    for (auto [P, Q] : zip_equal(A.touches(X), B.touches(Y)))
+      if (int64_t(Q.Sector - P.Sector) != Distance || P.Bytes != Q.Bytes)
+        return std::nullopt;
+    Out.push_back(Distance);
+  }
+  return Out;
+}
+
+/// \p W with request k moved by Blocks * PerBlock[k] + Warps * PerWarp[k] sectors.
+WarpFootprint moved(const WarpFootprint &W, int64_t Blocks, ArrayRef<int64_t> PerBlock, int64_t Warps,
+                    ArrayRef<int64_t> PerWarp) {
+  WarpFootprint Out = W;
+  for (auto [K, R] : enumerate(Out.Requests))
+    for (SectorTouch &T : MutableArrayRef(Out.Touches).slice(R.First, R.Count))
+      T.Sector += Blocks * PerBlock[K] + Warps * PerWarp[K];
+  return Out;
+}
+
+bool same(const WarpFootprint &A, const WarpFootprint &B) {
+  return A.Touches == B.Touches && llvm::equal(A.Requests, B.Requests, [](const auto &X, const auto &Y) {
+           return X.Instruction == Y.Instruction && X.Count == Y.Count;
+         });
+}
+
+} // namespace
+
+std::vector<WarpFootprint> WarpRunner::footprints(uint64_t First, uint64_t Stride, unsigned Count,
+                                                  const ptx::ExecuteLimits &Limits) const {
+  unsigned Warps = warpsPerBlock();
+  auto executed = [&](unsigned Block, unsigned Warp) {
+    uint64_t At = (First + Block * Stride) % blocks();
+    return footprint(run(At, Warp, Limits), At, Warp);
+  };
+  std::vector<WarpFootprint> All;
+  All.reserve(size_t(Count) * Warps);
+
+  // Linear in the warp: of each block the first, second and last are executed.
+  auto block = [&](unsigned B) {
+    WarpFootprint Origin = executed(B, 0);
+    if (Warps > 3) {
+      std::optional<std::vector<int64_t>> PerWarp = distances(Origin, executed(B, 1));
+      if (PerWarp && same(moved(Origin, 0, *PerWarp, Warps - 1, *PerWarp), executed(B, Warps - 1))) {
+        for (unsigned W = 0; W < Warps; ++W)
+          All.push_back(moved(Origin, 0, *PerWarp, W, *PerWarp));
+        return;
+      }
+    }
+    All.push_back(std::move(Origin));
+    for (unsigned W = 1; W < Warps; ++W)
+      All.push_back(executed(B, W));
+  };
+  block(0);
+
+  // Linear in the block as well: the last block and one in the middle tell.
+  bool Wraps = First + uint64_t(Count - 1) * Stride >= blocks();
+  if (!Wraps && Count > 3) {
+    std::optional<std::vector<int64_t>> PerBlock = distances(All[0], executed(1, 0));
+    auto agrees = [&](unsigned B, unsigned W) { return same(moved(All[W], B, *PerBlock, 0, *PerBlock), executed(B, W)); };
+    if (PerBlock && agrees(Count - 1, Warps - 1) && agrees(Count / 2, Warps / 2)) {
+      for (unsigned B = 1; B < Count; ++B)
+        for (unsigned W = 0; W < Warps; ++W)
+          All.push_back(moved(All[W], B, *PerBlock, 0, *PerBlock));
+      return All;
+    }
+  }
+  for (unsigned B = 1; B < Count; ++B)
+    block(B);
+  return All;
+}
+
+} // namespace restride::cost

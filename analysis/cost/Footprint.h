@@ -1,0 +1,49 @@
+// Which sectors the warps of a launch touch, in order. Warps are executed; where
+// the addresses turn out to be linear in block and warp numbers, a few executed
+// warps stand for all others, which is what makes simulating a whole SM cheap.
+#pragma once
+
+#include "analysis/cost/Transactions.h"
+
+namespace restride::cost {
+
+/// One request of global, generic or local memory.
+struct RequestFootprint {
+  unsigned Instruction = 0;
+  uint32_t First = 0, Count = 0; ///< range in WarpFootprint::Touches
+  bool Random = false;           ///< its address comes from loaded data
+};
+
+struct WarpFootprint {
+  std::vector<RequestFootprint> Requests;
+  std::vector<SectorTouch> Touches;
+  llvm::ArrayRef<SectorTouch> touches(const RequestFootprint &R) const {
+    return llvm::ArrayRef(Touches).slice(R.First, R.Count);
+  }
+};
+
+class WarpRunner {
+public:
+  WarpRunner(const ptx::Function &F, const ptx::ControlFlow &C, const ptx::LaunchFacts &Facts)
+      : F(F), Facts(Facts), Executor(F, C) {}
+
+  uint64_t blocks() const { return std::max<uint64_t>(Facts.Grid.count(), 1); }
+  unsigned warpsPerBlock() const { return std::max<uint64_t>((Facts.Block.count() + 31) / 32, 1); }
+
+  /// Executes one warp; \p Block is linear, x fastest.
+  ptx::WarpTrace run(uint64_t Block, unsigned Warp, const ptx::ExecuteLimits &Limits) const;
+
+  WarpFootprint footprint(const ptx::WarpTrace &T, uint64_t Block, unsigned Warp) const;
+
+  /// All warps of the blocks First, First + Stride, ... (Count of them, modulo
+  /// the grid), block by block.
+  std::vector<WarpFootprint> footprints(uint64_t First, uint64_t Stride, unsigned Count,
+                                        const ptx::ExecuteLimits &Limits) const;
+
+private:
+  const ptx::Function &F;
+  const ptx::LaunchFacts &Facts;
+  ptx::WarpExecutor Executor;
+};
+
+} // namespace restride::cost

@@ -1,0 +1,52 @@
+#include "analysis/cost/Rank.h"
+
+#include "analysis/cost/ThesisModel.h"
+#include "analysis/cost/ThroughputModel.h"
+
+using namespace llvm;
+
+namespace restride::cost {
+
+double conversionCycles(ArrayRef<Conversion> Conversions, const Gpu &G) {
+  double Cycles = 0;
+  for (const Conversion &C : Conversions)
+    Cycles += C.Times * (G.LaunchCycles + G.streamCycles(2 * C.Bytes));
+  return Cycles;
+}
+
+Expected<Score> score(const ptx::Module &M, ArrayRef<KernelLaunch> Kernels, ArrayRef<Conversion> Conversions,
+                      const Gpu &G, Model Which) {
+  Score S;
+  S.Warnings = M.Warnings;
+  for (const KernelLaunch &L : Kernels) {
+    const ptx::Function *F = M.find(L.Function);
+    if (!F || F->Body.empty())
+      return createStringError("kernel '" + L.Function + "' has no code in the compiled PTX");
+    KernelCost K = Which == Model::Thesis ? thesisCost(M, *F, L, G) : throughputCost(M, *F, L, G);
+    S.Cycles += K.Cycles * K.Calls;
+    S.Kernels.push_back(std::move(K));
+  }
+  if (Which == Model::Throughput)
+    S.ConversionCycles = conversionCycles(Conversions, G);
+  else if (!Conversions.empty())
+    S.Warnings.push_back("the thesis model counts cycles of one warp and has no price for conversions");
+  return S;
+}
+
+Choice choose(ArrayRef<Score> Scores, size_t Original, double MinSpeedup) {
+  Choice C;
+  C.Winner = Original;
+  if (Original >= Scores.size())
+    return C;
+  size_t Best = Original;
+  for (size_t I = 0; I < Scores.size(); ++I)
+    if (Scores[I].total() < Scores[Best].total())
+      Best = I;
+  if (double Fastest = Scores[Best].total(); Fastest > 0)
+    C.Speedup = Scores[Original].total() / Fastest;
+  C.Tie = Best == Original || C.Speedup < MinSpeedup;
+  C.Winner = C.Tie ? Original : Best;
+  return C;
+}
+
+} // namespace restride::cost

@@ -1,0 +1,124 @@
+#include "analysis/cost/Reuse.h"
+
+#include "analysis/cost/SectorCache.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace restride::cost {
+
+namespace {
+
+class Sm {
+public:
+  Sm(const ptx::Function &F, const ptx::ControlFlow &C, const Gpu &G)
+      : F(F), C(C), G(G), GranuleSectors(std::max(1.0, G.DramGranule / SectorBytes)),
+        L1(G.L1Bytes / LineBytes, LineBytes / SectorBytes), L2(G.L2Bytes / G.Sms / G.DramGranule, 1) {
+    Out.PerInstruction.resize(F.Body.size());
+  }
+
+  /// Runs \p Warps round-robin until all are done.
+  void generation(ArrayRef<WarpFootprint> Warps, unsigned WarpsPerBlock) {
+    for (AccessReuse &A : Out.PerInstruction)
+      A = {};
+    StoreRequests = StoreSectors = 0;
+    std::vector<size_t> Next(Warps.size(), 0);
+    size_t Left = Warps.size(), Turn = 0;
+    while (Left) {
+      for (size_t W = 0; W < Warps.size(); ++W) {
+        size_t Count = Warps[W].Requests.size();
+        if (Next[W] >= Count) {
+          Left -= Turn == 0; // an empty footprint is done before it starts
+          continue;
+        }
+        if (Turn < G.BlockStagger * stagger(W / WarpsPerBlock) * Count / G.WarpBurst)
+          continue;
+        burst(Warps[W], Next[W]);
+        Left -= Next[W] >= Count;
+      }
+      ++Turn;
+    }
+    Out.StoreSectorsPerRequest = StoreRequests ? StoreSectors / StoreRequests : 0;
+  }
+
+  Reuse take() { return std::move(Out); }
+
+private:
+  /// In [0, 1), fixed per block.
+  static double stagger(uint64_t Block) { return (Block * 0x9E3779B97F4A7C15ull >> 40) % 1024 / 1024.0; }
+
+  /// What a warp issues before the next warp's turn: up to a branch.
+  void burst(const WarpFootprint &W, size_t &Next) {
+    unsigned Block = C.blockOf(W.Requests[Next].Instruction), Last = 0;
+    Written.clear();
+    for (unsigned K = 0; K < G.WarpBurst && Next < W.Requests.size(); ++K) {
+      const RequestFootprint &R = W.Requests[Next];
+      if (K && (C.blockOf(R.Instruction) != Block || R.Instruction <= Last))
+        break;
+      Last = R.Instruction;
+      ++Next;
+      request(R, W.touches(R));
+    }
+  }
+
+  void request(const RequestFootprint &R, ArrayRef<SectorTouch> Touches) {
+    const ptx::Instruction &I = F.Body[R.Instruction];
+    AccessReuse &A = Out.PerInstruction[R.Instruction];
+    ++A.Requests;
+    if (I.isStore()) { // written through, and kept
+      for (const SectorTouch &T : Touches) {
+        L1.touch(T.Sector);
+        if (!R.Random)
+          StoreSectors += Written.insert(T.Sector).second;
+      }
+      StoreRequests += !R.Random;
+      return;
+    }
+    if (!I.isLoad())
+      return; // atomics are done in L2
+    bool MissedL1 = false, MissedL2 = false;
+    for (const SectorTouch &T : Touches) {
+      if (L1.touch(T.Sector))
+        continue;
+      MissedL1 = true;
+      ++A.MissSectors;
+      if (L2.touch(T.Sector / GranuleSectors))
+        continue;
+      MissedL2 = true;
+      if (!R.Random)
+        ++A.MissGranules;
+    }
+    ++(MissedL2 ? A.HitDram : MissedL1 ? A.HitL2 : A.HitL1);
+  }
+
+  const ptx::Function &F;
+  const ptx::ControlFlow &C;
+  const Gpu &G;
+  uint64_t GranuleSectors;
+  SectorCache L1, L2;
+  SmallDenseSet<uint64_t, 64> Written; ///< by the stores of this burst
+  double StoreRequests = 0, StoreSectors = 0;
+  Reuse Out;
+};
+
+} // namespace
+
+Reuse simulate(const ptx::Function &F, const ptx::ControlFlow &C, const WarpRunner &Runner, const Gpu &G,
+               unsigned ResidentBlocks, unsigned Generations, const ptx::ExecuteLimits &Limits) {
+  Sm S(F, C, G);
+  uint64_t Sms = std::max<uint64_t>(G.Sms, 1), Blocks = Runner.blocks();
+  // A quarter into the grid, or earlier where the blocks would reach its end.
+  uint64_t Span = (uint64_t(Generations) * ResidentBlocks - 1) * Sms + 1;
+  uint64_t Start = Blocks > Span ? std::min(Blocks / 4, Blocks - Span) : 0;
+  for (unsigned Gen = 0; Gen < Generations; ++Gen) {
+    std::vector<WarpFootprint> Warps =
+        Runner.footprints((Start + uint64_t(Gen) * ResidentBlocks * Sms) % Blocks, Sms, ResidentBlocks, Limits);
+    S.generation(Warps, Runner.warpsPerBlock());
+  }
+  return S.take();
+}
+
+} // namespace restride::cost

@@ -1,0 +1,107 @@
+#include "analysis/cost/Sampling.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+
+using namespace llvm;
+
+namespace restride::cost {
+
+/// Counted loops are cut by the executor, so these are rarely reached.
+static ptx::ExecuteLimits wholeWarp() {
+  ptx::ExecuteLimits L;
+  L.MaxRequests = 8000;
+  return L;
+}
+
+/// Warps to look at besides the first one, as (block, warp).
+static std::vector<std::pair<uint64_t, unsigned>> otherWarps(const WarpRunner &Runner, const ptx::WarpTrace &First) {
+  uint64_t Blocks = Runner.blocks(), Warps = Runner.warpsPerBlock();
+  std::vector<std::pair<uint64_t, unsigned>> Others;
+  if (First.Requests.size() < 200) // averages out the randomness of gathers
+    for (unsigned K = 1; K < 4; ++K)
+      Others.push_back({(Blocks / 2 + 7 * K) % Blocks, (1 + K) % Warps});
+  else if (First.Requests.size() < 6000) // triangular loops differ over the grid
+    Others = {{Blocks / 8, 0}, {Blocks - 1 - Blocks / 8, Warps - 1}};
+  return Others;
+}
+
+static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, std::vector<AccessProfile> &Profile) {
+  for (const ptx::Request &R : T.Requests) {
+    const ptx::Instruction &I = F.Body[R.Instruction];
+    AccessProfile &P = Profile[R.Instruction];
+    ++P.Requests;
+    P.Random |= R.DependsOnLoad;
+    unsigned Width = I.accessBytes();
+    if (R.Mem == ptx::Space::Shared) {
+      P.Wavefronts += bankCyclesOf(R, Width);
+      continue;
+    }
+    SectorTouches S = sectorsOf(R, Width);
+    P.Sectors += S.size();
+    P.Lines += linesOf(S);
+    P.Wavefronts += wavefrontsOf(R, Width);
+  }
+}
+
+namespace {
+
+class Sampler {
+public:
+  Sampler(const ptx::Function &F, const ptx::LaunchFacts &Facts)
+      : F(F), Flow(ptx::controlFlow(F)), Runner(F, Flow, Facts) {}
+
+  void run(uint64_t Block, unsigned Warp) {
+    Traces.push_back(Runner.run(Block, Warp, wholeWarp()));
+    S.Footprints.push_back(Runner.footprint(Traces.back(), Block, Warp));
+  }
+
+  Sample take() {
+    S.Notes = Flow.Warnings;
+    S.PerInstruction.resize(F.Body.size());
+    for (const ptx::WarpTrace &T : Traces) {
+      profileRequests(F, T, S.PerInstruction);
+      S.Cut |= T.Truncated || any_of(T.Loops, [](const ptx::LoopTrips &L) { return L.True > L.Executed; });
+      S.RequestsPerWarp += double(T.Requests.size()) / Traces.size();
+      for (const std::string &W : T.Warnings)
+        if (!is_contained(S.Notes, W))
+          S.Notes.push_back(W);
+    }
+    for (AccessProfile &P : S.PerInstruction)
+      if (P.Requests)
+        P.Sectors /= P.Requests, P.Lines /= P.Requests, P.Wavefronts /= P.Requests;
+    auto Pointers = map_to_vector(Traces, [](const ptx::WarpTrace &T) { return &T; });
+    S.Cfg = weightedCfg(F, Flow, Pointers);
+    append_range(S.Notes, S.Cfg.Notes);
+    S.Trace = std::move(Traces.front());
+    S.Flow = std::move(Flow);
+    return std::move(S);
+  }
+
+  const ptx::Function &F;
+  ptx::ControlFlow Flow;
+  WarpRunner Runner;
+  std::vector<ptx::WarpTrace> Traces;
+
+private:
+  Sample S;
+};
+
+} // namespace
+
+Sample sample(const ptx::Function &F, const ptx::LaunchFacts &Facts) {
+  Sampler S(F, Facts);
+  S.run(S.Runner.blocks() / 2, std::min(1u, S.Runner.warpsPerBlock() - 1));
+  for (auto [Block, Warp] : otherWarps(S.Runner, S.Traces.front()))
+    S.run(Block, Warp);
+  return S.take();
+}
+
+Sample sampleOne(const ptx::Function &F, const ptx::LaunchFacts &Facts) {
+  Sampler S(F, Facts);
+  S.run(0, 0);
+  return S.take();
+}
+
+} // namespace restride::cost

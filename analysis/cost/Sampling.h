@@ -1,0 +1,42 @@
+// Executes a few warps of a launch and averages what its memory instructions
+// do. Effort is limited here, in one place: the limits trade time for nothing
+// but sampling noise.
+#pragma once
+
+#include "analysis/cost/Footprint.h"
+#include "analysis/cost/WeightedCfg.h"
+
+namespace restride::cost {
+
+/// Averages of one memory instruction, per executed request.
+struct AccessProfile {
+  double Requests = 0;   ///< seen, all sampled warps together
+  double Sectors = 0;    ///< distinct, per request; 0 for shared memory
+  double Lines = 0;      ///< distinct 128-byte lines, per request
+  double Wavefronts = 0; ///< L1 data pipe cycles, per request (shared: bank cycles)
+  bool Random = false;   ///< some address came from loaded data
+};
+
+struct Sample {
+  ptx::ControlFlow Flow;
+  WeightedCfg Cfg;
+  std::vector<AccessProfile> PerInstruction; ///< by index in Function::Body
+  std::vector<WarpFootprint> Footprints;     ///< of the sampled warps
+  ptx::WarpTrace Trace;                      ///< of the first one
+  std::vector<std::string> Notes;
+  bool Cut = false;           ///< some loop ran fewer trips than it has
+  double RequestsPerWarp = 0; ///< seen, on average
+
+  /// Executions per warp of instruction \p Index.
+  double weight(unsigned Index) const { return Cfg.Nodes[Flow.blockOf(Index)].Weight; }
+};
+
+/// Runs a warp in the middle of the grid and, as far as it stays cheap, others
+/// elsewhere.
+Sample sample(const ptx::Function &F, const ptx::LaunchFacts &Facts);
+
+/// Runs the first warp of the grid only: its triangular loops are the longest,
+/// which is what the thesis counts.
+Sample sampleOne(const ptx::Function &F, const ptx::LaunchFacts &Facts);
+
+} // namespace restride::cost

@@ -1,0 +1,36 @@
+// A cache of lines with sectors, whole-cache associative, that replaces the
+// oldest of a few lines drawn at random: close to what hardware with a hashed
+// index does, without the thrashing cliff of exact LRU.
+#pragma once
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace restride::cost {
+
+class SectorCache {
+public:
+  /// \p Lines lines of \p SectorsPerLine sectors; no lines: nothing ever hits.
+  SectorCache(uint64_t Lines, unsigned SectorsPerLine) : Lines(Lines), SectorsPerLine(SectorsPerLine) {}
+
+  /// Reads or writes a sector and keeps it. True: it was there.
+  bool touch(uint64_t Sector);
+
+private:
+  struct Slot {
+    uint64_t Line = 0;
+    uint64_t Time = 0;
+    uint32_t Sectors = 0; ///< bit i: sector i is there
+  };
+  Slot &slotFor(uint64_t Line);
+
+  uint64_t Lines;
+  unsigned SectorsPerLine;
+  std::vector<Slot> Slots;
+  llvm::DenseMap<uint64_t, uint32_t> Index;
+  uint64_t Now = 0, Random = 12345;
+};
+
+} // namespace restride::cost

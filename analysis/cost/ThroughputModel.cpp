@@ -1,0 +1,156 @@
+#include "analysis/cost/ThroughputModel.h"
+
+#include "analysis/cost/AccessReport.h"
+#include "analysis/cost/CriticalPath.h"
+#include "analysis/cost/IssueSlots.h"
+#include "analysis/cost/LiveRegisters.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace llvm;
+
+namespace restride::cost {
+
+static double issueDemand(const ptx::Function &F, const Sample &S, const Gpu &G) {
+  double Slots = G.WarpSlots;
+  for (const CfgNode &N : S.Cfg.Nodes)
+    for (unsigned I = S.Flow.Blocks[N.Block].Begin; N.Weight > 0 && I < S.Flow.Blocks[N.Block].End; ++I)
+      Slots += N.Weight * issueSlots(F.Body[I], G);
+  return Slots;
+}
+
+/// Sectors that stores and atomics send to L2.
+static double storeDemand(const ptx::Function &F, const Sample &S, const Reuse &R, const DramTraffic &D, const Gpu &G) {
+  double Requests = 0, Sectors = 0, Lines = 0, AtomicSectors = 0;
+  for (auto [I, P] : enumerate(S.PerInstruction)) {
+    if (P.Random || P.Sectors == 0 || F.Body[I].isLoad())
+      continue;
+    double Weight = S.weight(I);
+    if (!F.Body[I].isStore()) {
+      AtomicSectors += Weight * P.Sectors;
+      continue;
+    }
+    Requests += Weight;
+    Sectors += Weight * P.Sectors;
+    Lines += Weight * P.Lines;
+  }
+  bool Merges = Requests > 0 && R.StoreSectorsPerRequest > 0 && Lines / Requests <= G.StoreMergeLines;
+  double Regular = Merges ? Requests * R.StoreSectorsPerRequest : Sectors;
+  return Regular + AtomicSectors + D.StoreSectors + G.PartialSectorExtra * D.PartialSectors;
+}
+
+/// Average cycles until a load's value is there, by where its requests hit.
+static std::vector<double> loadLatencies(const ptx::Function &F, const Sample &S, const Reuse &R, const DramTraffic &D,
+                                         const Gpu &G) {
+  std::vector<double> Latency(F.Body.size(), G.L1Latency);
+  for (auto [I, A] : enumerate(R.PerInstruction)) {
+    double Hits = A.HitL1 + A.HitL2 + A.HitDram;
+    if (F.Body[I].Op == ptx::Opcode::Atom)
+      Latency[I] = G.L2Latency;
+    else if (Hits > 0) {
+      double Far = D.Resident && !S.PerInstruction[I].Random ? G.L2Latency : G.DramLatency;
+      Latency[I] = (A.HitL1 * G.L1Latency + A.HitL2 * G.L2Latency + A.HitDram * Far) / Hits;
+    }
+  }
+  return Latency;
+}
+
+WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, const DramTraffic &D, const Gpu &G) {
+  WarpDemand W;
+  W.Slots = issueDemand(F, S, G);
+  W.Wavefronts = G.WarpWavefronts;
+  bool Stores = false;
+  for (auto [I, P] : enumerate(S.PerInstruction)) {
+    W.Wavefronts += S.weight(I) * P.Wavefronts;
+    Stores |= F.Body[I].isStore() && P.Requests > 0 && F.Body[I].Mem != ptx::Space::Shared;
+    if (const AccessReuse &A = R.PerInstruction[I]; A.Requests > 0)
+      W.L2Sectors += S.weight(I) * A.MissSectors / A.Requests;
+  }
+  W.Wavefronts += Stores ? G.StoreWavefronts : 0;
+  W.L2Sectors += storeDemand(F, S, R, D, G);
+  W.DramBytes = D.ReadBytes + D.WriteBytes;
+  W.RandomSectors = D.LoadSectors + 2 * (D.StoreSectors + D.PartialStoreSectors);
+  W.RandomGranules = (D.LoadGranules + D.DirtyGranules) * D.MissShare;
+  return W;
+}
+
+Terms waveTerms(const WarpDemand &W, double Blocks, unsigned WarpsPerBlock, const Gpu &G) {
+  double Warps = Blocks * WarpsPerBlock;
+  Terms T;
+  T.Issue = W.Slots * Warps / G.Schedulers;
+  T.L1 = W.Wavefronts * Warps;
+  T.L2 = W.L2Sectors * SectorBytes * Warps / G.L2BytesPerCycle;
+  T.Dram = Warps * (W.DramBytes / G.DramBytesPerCycle + W.RandomSectors * G.RandomSectorCycles +
+                    W.RandomGranules * G.RandomGranuleCycles);
+  T.Latency = W.PathCycles * G.LatencyFactor;
+  return T;
+}
+
+double join(const Terms &T, double PNorm) {
+  double Sum = 0;
+  for (double Term : {T.Issue, T.L1, T.L2, T.Dram, T.Latency})
+    Sum += std::pow(Term, PNorm);
+  return std::pow(Sum, 1 / PNorm);
+}
+
+std::string boundBy(const Terms &T) {
+  std::pair<double, const char *> All[] = {
+      {T.Issue, "issue"}, {T.L1, "l1"}, {T.L2, "l2"}, {T.Dram, "dram"}, {T.Latency, "latency"}};
+  return std::max_element(std::begin(All), std::end(All), llvm::less_first())->second;
+}
+
+/// Requests per warp so that all resident warps together stay affordable.
+static ptx::ExecuteLimits reuseLimits(unsigned ResidentWarps) {
+  constexpr unsigned Budget = 16000, Fewest = 64, Most = 3000;
+  ptx::ExecuteLimits Limits;
+  Limits.MaxRequests = std::clamp(Budget / std::max(ResidentWarps, 1u), Fewest, Most);
+  return Limits;
+}
+
+KernelCost throughputCost(const ptx::Module &M, const ptx::Function &F, const KernelLaunch &L, const Gpu &G,
+                          WeightedCfg *Cfg) {
+  KernelCost K;
+  K.Name = L.Function;
+  K.Calls = L.Calls;
+  K.Notes = L.Notes;
+
+  Sample S = sample(F, L.Facts);
+  append_range(K.Notes, S.Notes);
+  unsigned Registers = L.Registers ? L.Registers : estimateRegisters(F, S.Flow, G.MaxThreadRegisters);
+  Occupancy O = occupancy(resources(F, L.Facts, Registers), G);
+  WarpRunner Runner(F, S.Flow, L.Facts);
+  std::vector<Wave> Waves = waves(Runner.blocks(), O, G);
+
+  unsigned Resident = std::min<uint64_t>(O.ResidentBlocks, std::max(1.0, std::ceil(Runner.blocks() / G.Sms)));
+  ptx::ExecuteLimits Limits = reuseLimits(Resident * O.WarpsPerBlock);
+  unsigned Generations = S.RequestsPerWarp < 100 ? 2 : 1; // short warps find what others left behind
+  Reuse R = simulate(F, S.Flow, Runner, G, Resident, Generations, Limits);
+  DramTraffic D = dramTraffic(F, Runner, S, R, G, L.Facts, L.FootprintBytes, Limits);
+
+  WarpDemand W = warpDemand(F, S, R, D, G);
+  std::vector<double> Latency = loadLatencies(F, S, R, D, G);
+  for (CfgNode &N : S.Cfg.Nodes)
+    N.Cost = criticalPath(F, S.Flow.Blocks[N.Block], Latency, G);
+  W.PathCycles = S.Cfg.total();
+
+  for (const Wave &Each : Waves) {
+    Terms T = waveTerms(W, Each.Blocks, O.WarpsPerBlock, G);
+    K.Cycles += Each.Times * join(T, G.PNorm);
+    K.Parts.Issue += Each.Times * T.Issue;
+    K.Parts.L1 += Each.Times * T.L1;
+    K.Parts.L2 += Each.Times * T.L2;
+    K.Parts.Dram += Each.Times * T.Dram;
+    K.Parts.Latency += Each.Times * T.Latency;
+  }
+  K.BoundBy = boundBy(K.Parts);
+  K.Cycles += G.LaunchCycles;
+  K.Accesses = accessCosts(M, F, S);
+  if (Cfg)
+    *Cfg = S.Cfg;
+  return K;
+}
+
+} // namespace restride::cost

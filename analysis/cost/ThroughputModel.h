@@ -1,0 +1,39 @@
+// The cost model that users get: time of a launch from five throughput terms
+// that overlap imperfectly, joined by a p-norm over the waves of resident blocks.
+#pragma once
+
+#include "analysis/cost/DramTraffic.h"
+#include "analysis/cost/Occupancy.h"
+#include "analysis/cost/Score.h"
+
+namespace restride::cost {
+
+/// What one warp asks of the GPU, averaged over the launch.
+struct WarpDemand {
+  double Slots = 0;          ///< issue slots
+  double Wavefronts = 0;     ///< cycles of the L1 data pipe
+  double L2Sectors = 0;      ///< read and written
+  double DramBytes = 0;      ///< streamed, read and written
+  double RandomSectors = 0;  ///< sectors of random accesses
+  double RandomGranules = 0; ///< DRAM granules of random accesses
+  double PathCycles = 0;     ///< critical path
+};
+
+WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, const DramTraffic &D, const Gpu &G);
+
+/// Cycles of the five terms when \p Blocks blocks of \p WarpsPerBlock warps
+/// share an SM, once.
+Terms waveTerms(const WarpDemand &W, double Blocks, unsigned WarpsPerBlock, const Gpu &G);
+
+/// The p-norm of the terms.
+double join(const Terms &T, double PNorm);
+
+/// "issue", "l1", "l2", "dram" or "latency", whichever is largest.
+std::string boundBy(const Terms &T);
+
+/// Cost of one launch of \p F. \p Cfg, if given, receives the weighted graph
+/// with the latency of each node as its cost.
+KernelCost throughputCost(const ptx::Module &M, const ptx::Function &F, const KernelLaunch &L, const Gpu &G,
+                          WeightedCfg *Cfg = nullptr);
+
+} // namespace restride::cost

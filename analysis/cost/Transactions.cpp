@@ -1,0 +1,113 @@
+#include "analysis/cost/Transactions.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace restride::cost {
+
+static constexpr unsigned WordBytes = 4, Banks = 32, TagBanks = 4;
+
+SectorTouches sectorsOf(const ptx::Request &R, unsigned Width) {
+  SectorTouches Touches;
+  bool Ascending = true;
+  for (unsigned Lane = 0; Lane < WarpLanes; ++Lane) {
+    if (!(R.Mask >> Lane & 1))
+      continue;
+    uint64_t At = R.Address[Lane], End = At + Width;
+    while (At < End) {
+      uint64_t Sector = At / SectorBytes;
+      unsigned From = At % SectorBytes, Count = std::min<uint64_t>(End - At, SectorBytes - From);
+      uint32_t Bytes = (Count == 32 ? ~0u : (1u << Count) - 1) << From;
+      if (!Touches.empty() && Touches.back().Sector == Sector)
+        Touches.back().Bytes |= Bytes;
+      else {
+        Ascending &= Touches.empty() || Touches.back().Sector < Sector;
+        Touches.push_back({Sector, Bytes});
+      }
+      At += Count;
+    }
+  }
+  if (Ascending)
+    return Touches;
+  llvm::sort(Touches, [](const SectorTouch &A, const SectorTouch &B) { return A.Sector < B.Sector; });
+  size_t Out = 0;
+  for (size_t I = 1; I < Touches.size(); ++I)
+    if (Touches[I].Sector == Touches[Out].Sector)
+      Touches[Out].Bytes |= Touches[I].Bytes;
+    else
+      Touches[++Out] = Touches[I];
+  Touches.truncate(Out + 1);
+  return Touches;
+}
+
+unsigned linesOf(llvm::ArrayRef<SectorTouch> Touches) {
+  unsigned Lines = 0;
+  uint64_t Last = ~0ull;
+  for (const SectorTouch &T : Touches)
+    if (uint64_t Line = T.Sector / (LineBytes / SectorBytes); Line != Last)
+      ++Lines, Last = Line;
+  return Lines;
+}
+
+/// Ascending distinct words of the lanes [\p First, \p First + \p Count).
+static llvm::SmallVector<uint64_t, 64> wordsOf(const ptx::Request &R, unsigned Width, unsigned First, unsigned Count) {
+  llvm::SmallVector<uint64_t, 64> Words;
+  for (unsigned Lane = First; Lane < First + Count; ++Lane)
+    if (R.Mask >> Lane & 1)
+      for (uint64_t W = R.Address[Lane] / WordBytes; W <= (R.Address[Lane] + Width - 1) / WordBytes; ++W)
+        if (Words.empty() || Words.back() != W)
+          Words.push_back(W);
+  if (!llvm::is_sorted(Words))
+    llvm::sort(Words);
+  Words.erase(std::unique(Words.begin(), Words.end()), Words.end());
+  return Words;
+}
+
+static unsigned phasesOf(unsigned Width) { return std::clamp(Width / WordBytes, 1u, WarpLanes); }
+
+static unsigned tagBank(uint64_t Line) {
+  return (Line ^ Line >> 2 ^ Line >> 4 ^ Line >> 6 ^ Line >> 8 ^ Line >> 10) & (TagBanks - 1);
+}
+
+/// The fullest bank when each word of each pass takes a cycle of its bank.
+struct BankLoad {
+  unsigned char Load[Banks] = {};
+  unsigned Most = 0;
+  void add(uint64_t Word) { Most = std::max<unsigned>(Most, ++Load[Word % Banks]); }
+};
+
+unsigned wavefrontsOf(const ptx::Request &R, unsigned Width) {
+  unsigned Phases = phasesOf(Width), Lanes = WarpLanes / Phases, Cycles = 0;
+  for (unsigned Phase = 0; Phase < Phases; ++Phase) {
+    llvm::SmallVector<uint64_t, 64> Words = wordsOf(R, Width, Phase * Lanes, Lanes);
+    llvm::SmallVector<BankLoad, 8> Passes;
+    unsigned InBank[TagBanks] = {}, Pass = 0;
+    uint64_t LastLine = ~0ull;
+    for (uint64_t Word : Words) {
+      if (uint64_t Line = Word / (LineBytes / WordBytes); Line != LastLine) {
+        LastLine = Line;
+        Pass = InBank[tagBank(Line)]++;
+        if (Pass == Passes.size())
+          Passes.emplace_back();
+      }
+      Passes[Pass].add(Word);
+    }
+    for (const BankLoad &P : Passes)
+      Cycles += P.Most;
+  }
+  return Cycles;
+}
+
+unsigned bankCyclesOf(const ptx::Request &R, unsigned Width) {
+  unsigned Phases = phasesOf(Width), Lanes = WarpLanes / Phases, Cycles = 0;
+  for (unsigned Phase = 0; Phase < Phases; ++Phase) {
+    BankLoad Load;
+    for (uint64_t Word : wordsOf(R, Width, Phase * Lanes, Lanes))
+      Load.add(Word);
+    Cycles += Load.Most;
+  }
+  return Cycles;
+}
+
+} // namespace restride::cost

@@ -1,0 +1,41 @@
+// What one warp-wide memory request costs the memory system, from the addresses
+// of its lanes. A vector access (.v2, .v4) is one request.
+#pragma once
+
+#include "ptx/Execute.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace restride::cost {
+
+/// The same on every NVIDIA GPU since Maxwell, so not in the profiles.
+inline constexpr unsigned SectorBytes = 32, LineBytes = 128, WarpLanes = 32;
+
+/// One 32-byte sector and which of its bytes a request touches.
+struct SectorTouch {
+  uint64_t Sector = 0; ///< byte address / 32
+  uint32_t Bytes = 0;  ///< bit i: byte i of the sector
+  bool whole() const { return Bytes == ~0u; }
+  bool operator==(const SectorTouch &) const = default;
+};
+using SectorTouches = llvm::SmallVector<SectorTouch, 32>;
+
+/// Distinct sectors of \p R, ascending; each lane moves \p Width bytes.
+SectorTouches sectorsOf(const ptx::Request &R, unsigned Width);
+
+/// Distinct 128-byte lines among ascending \p Touches.
+unsigned linesOf(llvm::ArrayRef<SectorTouch> Touches);
+
+/// Cycles of the L1 data pipe for a global request. The lanes go in Width/4
+/// phases. In a phase the distinct lines go to four tag banks by a hash of the
+/// line number, as many passes as the fullest bank holds lines; a pass costs
+/// the most distinct words in any of the 32 data banks. Fitted against
+/// l1tex__data_pipe_lsu_wavefronts.
+unsigned wavefrontsOf(const ptx::Request &R, unsigned Width);
+
+/// Cycles of the same pipe for a shared-memory request: per phase the most
+/// distinct words in any of the 32 banks.
+unsigned bankCyclesOf(const ptx::Request &R, unsigned Width);
+
+} // namespace restride::cost

@@ -1,0 +1,78 @@
+#include "analysis/cost/WeightedCfg.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace restride::cost {
+
+double WeightedCfg::total() const {
+  double Sum = 0;
+  for (const CfgNode &N : Nodes)
+    Sum += N.Weight * N.Cost;
+  return Sum;
+}
+
+static CfgLoop averageLoop(const ptx::Function &F, const ptx::ControlFlow &C, unsigned Index,
+                           ArrayRef<const ptx::WarpTrace *> Traces) {
+  CfgLoop L;
+  L.Header = C.Loops[Index].Header;
+  L.Parent = C.Loops[Index].Parent;
+  L.Line = F.Body[C.Blocks[L.Header].Begin].Loc.Line;
+  double Entries = 0, Trips = 0;
+  L.Known = true;
+  for (const ptx::WarpTrace *T : Traces) {
+    const ptx::LoopTrips &Seen = T->Loops[Index];
+    Entries += Seen.Entries;
+    Trips += Seen.True;
+    L.Known &= Seen.Known || Seen.Entries == 0;
+  }
+  L.Trips = Entries > 0 ? Trips / Entries : 0;
+  return L;
+}
+
+WeightedCfg weightedCfg(const ptx::Function &F, const ptx::ControlFlow &C, ArrayRef<const ptx::WarpTrace *> Traces) {
+  WeightedCfg G;
+  for (unsigned L = 0; L < C.Loops.size(); ++L) {
+    G.Loops.push_back(averageLoop(F, C, L, Traces));
+    if (!G.Loops.back().Known)
+      G.Notes.push_back(formatv("the loop at line {0} ends on data: {1:F0} trips are assumed", G.Loops.back().Line,
+                                G.Loops.back().Trips));
+  }
+  G.Nodes.resize(C.Blocks.size());
+  for (unsigned B = 0; B < C.Blocks.size(); ++B) {
+    CfgNode &N = G.Nodes[B];
+    N.Block = B;
+    N.Loop = C.LoopOf[B];
+    for (const ptx::WarpTrace *T : Traces)
+      N.Weight += T->BlockWeight[B] / Traces.size();
+  }
+  for (CfgNode &N : G.Nodes) {
+    double Around = N.Loop < 0 ? 1 : G.Nodes[C.Loops[N.Loop].Header].Weight;
+    N.Probability = Around > 0 ? N.Weight / Around : 0;
+  }
+  return G;
+}
+
+std::string dump(const ptx::Function &F, const ptx::ControlFlow &C, const WeightedCfg &G) {
+  std::string Text;
+  raw_string_ostream OS(Text);
+  OS << F.Name << '\n';
+  for (auto [I, L] : enumerate(G.Loops))
+    OS << formatv("  loop {0}: block {1} line {2} trips {3:F2} ({4}) in {5}\n", I, L.Header, L.Line, L.Trips, L.Known ? "counted" : "assumed",
+                  L.Parent < 0 ? "-" : std::to_string(L.Parent));
+  for (const CfgNode &N : G.Nodes) {
+    const ptx::Block &B = C.Blocks[N.Block];
+    OS << formatv("  node {0}: [{1}, {2}) p {3:F3} weight {4:F2} cost {5:F2}", N.Block, B.Begin, B.End, N.Probability,
+                  N.Weight, N.Cost);
+    OS << " ->";
+    for (unsigned S : B.Succs)
+      OS << ' ' << S;
+    OS << '\n';
+  }
+  return Text;
+}
+
+} // namespace restride::cost

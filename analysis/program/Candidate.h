@@ -1,0 +1,205 @@
+// One logical array of records and everything the program does with it, as
+// values: offsets into the source file and not AST nodes, so that variants can
+// be written long after the parse is gone.
+#pragma once
+
+#include "layouts/Record.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace restride {
+
+/// Bytes [Begin, End) of the file that is rewritten.
+struct Range {
+  unsigned Begin = 0, End = 0;
+  bool contains(const Range &R) const { return Begin <= R.Begin && R.End <= End; }
+  auto operator<=>(const Range &) const = default;
+};
+
+/// For people: 1-based line and column.
+struct Location {
+  std::string File;
+  unsigned Line = 0, Column = 0;
+  auto operator<=>(const Location &) const = default;
+};
+
+/// Why a candidate cannot take a layout. An empty Layout means any.
+struct Refusal {
+  std::string Layout;
+  Location Where;
+  std::string Reason;
+};
+
+/// One summand of an index. Either source text or the name of a variable that
+/// holds an index after rewriting.
+struct IndexTerm {
+  Range Source;
+  std::string Name;      ///< not empty: used in place of Source
+  bool Negative = false;
+  bool Primary = false;  ///< needs no parentheses beside an operator
+};
+
+/// Index of an element: the sum of its terms; none means element 0.
+struct Index {
+  std::vector<IndexTerm> Terms;
+  /// Where evaluating it twice is not the same as once.
+  std::optional<Location> Impure;
+};
+
+/// An element p[i]: the pointer, as source text or by name, and the index.
+struct Element {
+  Range Base;
+  std::string BaseName; ///< not empty: used in place of Base
+  Index At;
+};
+
+/// One step from an element into it: a member, and after a member array its
+/// subscripts (the text between the brackets).
+struct Step {
+  std::string Member;
+  std::vector<Range> Subscripts;
+};
+
+/// A use of an element that layouts spell differently.
+struct Access {
+  enum Kind {
+    Leaf,      ///< p[i].x as an lvalue, whatever is done with it
+    Load,      ///< p[i] copied as a whole
+    Store,     ///< p[i] = Value
+    PartLoad,  ///< p[i].pos, a nested record, copied
+    PartStore, ///< p[i].pos = Value
+  } K = Leaf;
+  Range Whole;
+  Element What;
+  std::vector<Step> Path;
+  std::optional<Range> Value;
+  Location Where;
+};
+
+/// `T &r = p[i];` or `T *q = p + i;` that never changes: it becomes an index.
+struct Alias {
+  Range Declaration; ///< without the semicolon
+  std::string Name;
+  Element What;
+};
+
+/// The pointer with an offset, p + k or &p[k], as a value of its own.
+struct Shift {
+  Range Whole;
+  Element What;
+  Location Where;
+};
+
+/// One declarator of a declaration that declares a candidate's pointer.
+struct Declarator {
+  Range Text;        ///< from its first token after the specifiers to its last
+  Range Name;        ///< empty for a function's result
+  std::optional<Range> Suffix; ///< "[]" of an array parameter
+  int Candidate = -1; ///< index in Program::Candidates; -1: a neighbour that is none
+};
+
+/// A declaration, and all its declarators ("P *h_p, *d_p;").
+struct Declaration {
+  Range Specifiers;  ///< "static const P ", up to the first declarator
+  Range RecordName;  ///< the type's name in it: "struct P", "geo::P"
+  bool Auto = false; ///< declared with auto
+  std::vector<Declarator> Declarators;
+};
+
+/// A null pointer assigned to the pointer.
+struct NullValue {
+  Range Whole;
+};
+
+/// The pointer asked whether it is null: the pointer alone ("if (d)"), or
+/// compared ("d != nullptr").
+struct PointerTest {
+  Range Pointer;
+};
+
+/// sizeof of an expression of the record's type: sizeof(*d), sizeof d[0].
+struct SizeOf {
+  Range Operand; ///< with its parentheses where it has them
+};
+
+/// A call of the CUDA runtime with the array.
+struct HostCall {
+  enum Api { Malloc, MallocManaged, MallocAsync, Free, FreeAsync, Memcpy, MemcpyAsync, Memset, MemsetAsync } What;
+  Range Callee;   ///< the function's name, with template arguments
+  struct Pointer {
+    unsigned Argument = 0;      ///< position
+    Range Whole;                ///< the argument
+    std::optional<Range> Plain; ///< Malloc: &d without casts
+    Element What;               ///< elsewhere: the pointer and its offset
+  };
+  std::vector<Pointer> Pointers; ///< of this candidate, one or (device to device) two
+  Location Where;
+  double Bytes = 0;  ///< as far as it could be evaluated, 0 if not
+  double Times = 1;  ///< how often the program runs it, loops around it counted
+  bool copies() const { return What == Memcpy || What == MemcpyAsync; }
+};
+
+/// What can be said about the elements' number.
+struct ElementCount {
+  double Count = 0; ///< 0: unknown
+  bool Assumed = false; ///< follows from a value that may change at run time
+};
+
+struct Candidate {
+  std::string Name;  ///< unique among the candidates: the record's, "P.d_in" where there are more
+  std::string Array; ///< name of the allocated pointer
+  Record Type;
+  Location Where;    ///< of the record
+  Location ArrayWhere; ///< of the pointer's declaration
+  unsigned HelperAt = 0; ///< offset where generated code goes: the line after the record, or before its first use
+  /// Where an alignment attribute goes; nothing if the record lies elsewhere.
+  std::optional<unsigned> AttributeAt;
+  /// Why the record's size must not change; nothing if nobody looks at it.
+  std::optional<Refusal> SizeObserved;
+  bool SharesRecord = false; ///< another candidate has the same record
+  std::vector<NullValue> Nulls;
+  std::vector<PointerTest> Tests;
+  std::vector<SizeOf> Sizes;
+  std::vector<Access> Accesses;
+  std::vector<Alias> Aliases;
+  std::vector<Shift> Shifts;
+  std::vector<HostCall> Calls;
+  std::vector<std::string> Kernels; ///< that take it, as in Launch::Kernel
+  std::vector<Refusal> Refusals;
+  ElementCount Elements;
+  bool refused() const {
+    for (const Refusal &R : Refusals)
+      if (R.Layout.empty())
+        return true;
+    return false;
+  }
+};
+
+/// A kernel and how the program launches it.
+struct Launch {
+  std::string Kernel;  ///< mangled, as in PTX
+  std::string Name;    ///< as in the source
+  Location Where;      ///< of the kernel
+  bool Launched = false;
+  /// Threads and blocks where they could be evaluated; 0 if not.
+  uint64_t Grid[3] = {0, 0, 0}, Block[3] = {0, 0, 0};
+  uint64_t SharedBytes = 0;
+  std::vector<std::optional<int64_t>> Arguments; ///< integer arguments
+  double Calls = 1;
+  std::vector<std::string> Notes; ///< what was assumed
+};
+
+struct Program {
+  std::string File;
+  std::vector<Candidate> Candidates;
+  std::vector<Declaration> Declarations;
+  std::vector<Launch> Launches;
+  /// Identifiers of the program that begin like a candidate's record, sorted:
+  /// generated names avoid them.
+  std::vector<std::string> Identifiers;
+};
+
+} // namespace restride

@@ -1,0 +1,151 @@
+#include "analysis/program/Declarations.h"
+
+#include "clang/AST/TypeLoc.h"
+
+using namespace clang;
+
+namespace restride {
+
+void DeclarationTable::add(const DeclaratorDecl *D) {
+  if (!isa<VarDecl, FieldDecl>(D) || D->getLocation().isInvalid())
+    return;
+  std::vector<const DeclaratorDecl *> &Group = Groups[D->getBeginLoc().getRawEncoding()];
+  for (const DeclaratorDecl *Other : Group) // instantiations repeat their template's
+    if (Other->getLocation() == D->getLocation())
+      return;
+  Group.push_back(D);
+}
+
+void DeclarationTable::addResult(const FunctionDecl *F, NodeId Node) { Results.push_back({F, Node}); }
+
+/// The part of a `T *` that names T. Null where a typedef or template hides the star.
+static TypeLoc pointeeName(TypeLoc T) {
+  if (ReferenceTypeLoc R = T.getAs<ReferenceTypeLoc>())
+    T = R.getPointeeLoc();
+  if (AdjustedTypeLoc A = T.getAs<AdjustedTypeLoc>())
+    T = A.getOriginalLoc();
+  T = T.getUnqualifiedLoc();
+  if (ArrayTypeLoc A = T.getAs<ArrayTypeLoc>())
+    return A.getElementLoc().getUnqualifiedLoc();
+  if (PointerTypeLoc P = T.getAs<PointerTypeLoc>())
+    return P.getPointeeLoc().getUnqualifiedLoc();
+  return T.getAs<AutoTypeLoc>();
+}
+
+bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaration &Out) {
+  auto Refuse = [&](std::string Why) {
+    Graph.refuse(Node, D->getLocation(), "'" + D->getName().str() + "' " + std::move(Why));
+    return false;
+  };
+  if (!D->getTypeSourceInfo())
+    return Refuse("has no type in the source");
+  TypeLoc Name = pointeeName(D->getTypeSourceInfo()->getTypeLoc());
+  if (!Name || Name.getAs<SubstTemplateTypeParmTypeLoc>() || Name.getAs<TemplateTypeParmTypeLoc>())
+    return Refuse("is declared through a typedef of the pointer or a template parameter");
+  Out.Auto = bool(Name.getAs<AutoTypeLoc>());
+  std::optional<Range> R = View.range(Name.getSourceRange());
+  if (!R)
+    return Refuse(View.inMainFile(D->getLocation()) ? "is declared by a macro" : "is declared in a header, which stays as it is");
+  Out.RecordName = *R;
+  return true;
+}
+
+static unsigned skipBlank(llvm::StringRef Text, unsigned At) {
+  size_t Next = Text.find_first_not_of(" \t\r\n", At);
+  return Next == llvm::StringRef::npos ? Text.size() : Next;
+}
+
+/// After the record's name there may be cv-qualifiers ("P const *p").
+static unsigned endOfSpecifiers(llvm::StringRef Text, unsigned At) {
+  for (;;) {
+    unsigned Next = skipBlank(Text, At);
+    llvm::StringRef Rest = Text.substr(Next);
+    llvm::StringRef Word = Rest.starts_with("const") ? "const" : Rest.starts_with("volatile") ? "volatile" : "";
+    if (Word.empty() || Next == At)
+      return Next;
+    At = Next + Word.size();
+  }
+}
+
+std::optional<Declaration> DeclarationTable::declaration(const std::vector<const DeclaratorDecl *> &Group) {
+  std::optional<NodeId> First;
+  const DeclaratorDecl *Tracked = nullptr;
+  for (const DeclaratorDecl *D : Group)
+    if (std::optional<NodeId> N = Graph.node(D); N && !First) {
+      First = N;
+      Tracked = D;
+    }
+  if (!First)
+    return std::nullopt;
+  auto Refuse = [&](std::string Why) {
+    for (const DeclaratorDecl *D : Group)
+      if (std::optional<NodeId> N = Graph.node(D))
+        Graph.refuse(*N, D->getLocation(), "the declaration of '" + D->getName().str() + "' " + Why);
+    return std::nullopt;
+  };
+  Declaration Out;
+  if (!typeName(Tracked, *First, Out))
+    return std::nullopt;
+  std::optional<Range> Begin = View.range(Group.front()->getBeginLoc());
+  if (!Begin)
+    return Refuse("is written by a macro");
+  unsigned At = endOfSpecifiers(View.buffer(), Out.RecordName.End);
+  Out.Specifiers = {Begin->Begin, At};
+  for (const DeclaratorDecl *D : Group) {
+    std::optional<Range> End = View.range(D->getEndLoc()), Name = View.range(D->getLocation());
+    if (D->getName().empty())
+      Name = Range{skipBlank(View.buffer(), End ? End->End : At), skipBlank(View.buffer(), End ? End->End : At)};
+    if (!End || !Name)
+      return Refuse("is written by a macro");
+    if (D != Group.front()) {
+      At = skipBlank(View.buffer(), At);
+      if (At >= View.buffer().size() || View.buffer()[At] != ',')
+        return Refuse("is too unusual to take apart");
+      At = skipBlank(View.buffer(), At + 1);
+    }
+    if (Name->Begin < At)
+      return Refuse("is too unusual to take apart");
+    Declarator One;
+    One.Text = {At, std::max(End->End, Name->End)};
+    One.Name = *Name;
+    if (std::optional<NodeId> N = Graph.node(D)) {
+      One.Candidate = *N;
+      if (View.text({Name->End, One.Text.End}).starts_with("["))
+        One.Suffix = Range{Name->End, One.Text.End};
+    }
+    At = One.Text.End;
+    Out.Declarators.push_back(One);
+  }
+  return Out;
+}
+
+std::vector<Declaration> DeclarationTable::build() {
+  std::vector<Declaration> Out;
+  for (auto &[Key, Group] : Groups) {
+    llvm::stable_sort(Group, [](const DeclaratorDecl *A, const DeclaratorDecl *B) { return A->getLocation() < B->getLocation(); });
+    if (std::optional<Declaration> D = declaration(Group))
+      Out.push_back(std::move(*D));
+  }
+  for (const auto &[F, Node] : Results) {
+    TypeLoc Result = F->getFunctionTypeLoc() ? F->getFunctionTypeLoc().getReturnLoc() : TypeLoc();
+    TypeLoc Name = Result ? pointeeName(Result) : TypeLoc();
+    std::optional<Range> R = Name && !Name.getAs<SubstTemplateTypeParmTypeLoc>() ? View.range(Name.getSourceRange()) : std::nullopt;
+    std::optional<Range> Begin = View.range(F->getBeginLoc()), FunctionName = View.range(F->getLocation());
+    if (!R || !Begin || !FunctionName || Name.getAs<AutoTypeLoc>()) {
+      Graph.refuse(Node, F->getLocation(), "the result type of '" + F->getNameAsString() + "' cannot be respelled");
+      continue;
+    }
+    Declaration D;
+    D.RecordName = *R;
+    D.Specifiers = {Begin->Begin, endOfSpecifiers(View.buffer(), R->End)};
+    // Nothing between the star and the name but blanks, or it is no plain result.
+    D.Declarators.push_back({{D.Specifiers.End, FunctionName->Begin}, {FunctionName->Begin, FunctionName->Begin}, std::nullopt, int(Node)});
+    if (View.text(D.Declarators[0].Text).trim() != "*")
+      Graph.refuse(Node, F->getLocation(), "the result type of '" + F->getNameAsString() + "' cannot be respelled");
+    else
+      Out.push_back(std::move(D));
+  }
+  return Out;
+}
+
+} // namespace restride

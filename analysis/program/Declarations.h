@@ -1,0 +1,35 @@
+// The declarations that spell a tracked pointer type, as text that a layout can
+// respell.
+#pragma once
+
+#include "analysis/program/Flow.h"
+
+#include <map>
+
+namespace restride {
+
+/// Declarations by place of their first token. A declarator's Candidate holds a
+/// node until classes are known.
+class DeclarationTable {
+public:
+  DeclarationTable(const SourceView &View, Flow &Graph) : View(View), Graph(Graph) {}
+
+  /// Any variable, parameter or member: neighbours of a tracked one count too.
+  void add(const clang::DeclaratorDecl *D);
+  /// A function's result.
+  void addResult(const clang::FunctionDecl *F, NodeId Node);
+  /// Declarations with at least one tracked declarator. What cannot be
+  /// respelled refuses its node.
+  std::vector<Declaration> build();
+
+private:
+  std::optional<Declaration> declaration(const std::vector<const clang::DeclaratorDecl *> &Group);
+  bool typeName(const clang::DeclaratorDecl *D, NodeId Node, Declaration &Out);
+
+  const SourceView &View;
+  Flow &Graph;
+  std::map<unsigned, std::vector<const clang::DeclaratorDecl *>> Groups;
+  std::vector<std::pair<const clang::FunctionDecl *, NodeId>> Results;
+};
+
+} // namespace restride

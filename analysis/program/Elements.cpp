@@ -1,0 +1,212 @@
+// What is done with an element p[i] and with its members.
+
+#include "analysis/program/Purity.h"
+#include "analysis/program/Uses.h"
+
+using namespace clang;
+
+namespace restride {
+
+/// A const reference or a value that is bound or copied and not kept: the
+/// callee can be given a copy.
+static bool takesCopy(const CallExpr *Call, const Expr *E) {
+  const FunctionDecl *Callee = Call->getDirectCallee();
+  unsigned Argument = std::find(Call->arg_begin(), Call->arg_end(), E) - Call->arg_begin();
+  const CXXMethodDecl *Method = dyn_cast_or_null<CXXMethodDecl>(Callee);
+  if (!Callee || (isa<CXXOperatorCallExpr>(Call) && Method))
+    return false;
+  if (Argument >= Callee->getNumParams())
+    return false;
+  QualType T = Callee->getParamDecl(Argument)->getType();
+  return T->isLValueReferenceType() && T.getNonReferenceType().isConstQualified() && isPureFunction(Callee) &&
+         !Callee->getReturnType()->isReferenceType() && !Callee->getReturnType()->isPointerType();
+}
+
+bool UseClassifier::copies(const Expr *E, const Stmt *Parent) {
+  if (const CXXConstructExpr *C = dyn_cast_or_null<CXXConstructExpr>(Parent))
+    return C->getConstructor()->isCopyOrMoveConstructor();
+  if (const CXXOperatorCallExpr *O = dyn_cast_or_null<CXXOperatorCallExpr>(Parent)) {
+    const CXXMethodDecl *M = dyn_cast_or_null<CXXMethodDecl>(O->getDirectCallee());
+    if (M && M->isCopyAssignmentOperator() && M->isTrivial() && O->getArg(1) == E)
+      return true;
+  }
+  const CallExpr *Call = dyn_cast_or_null<CallExpr>(Parent);
+  return Call && takesCopy(Call, E);
+}
+
+void UseClassifier::addAccess(Access::Kind K, const Expr *E, const Pointer &P, llvm::ArrayRef<const Expr *> Path,
+                              const Expr *Value) {
+  Access A;
+  A.K = K;
+  A.Where = View.where(E->getExprLoc());
+  std::optional<Range> Whole = View.range(E->getSourceRange());
+  std::optional<Element> What = elementOf(P, E->getExprLoc());
+  if (!What)
+    return;
+  auto Macro = [&] { refuse(P, E->getExprLoc(), "this access is written by a macro's body, which would have to change"); };
+  if (!Whole)
+    return Macro();
+  A.Whole = *Whole;
+  A.What = *What;
+  for (const Expr *S : Path) {
+    if (const MemberExpr *M = dyn_cast<MemberExpr>(S)) {
+      A.Path.push_back({M->getMemberDecl()->getName().str(), {}});
+      continue;
+    }
+    std::optional<Range> R = View.range(cast<ArraySubscriptExpr>(S)->getIdx()->getSourceRange());
+    if (!R)
+      return Macro();
+    A.Path.back().Subscripts.push_back(*R);
+  }
+  if (Value) {
+    A.Value = View.range(Value->getSourceRange());
+    if (!A.Value)
+      return Macro();
+  }
+  Graph.facts(P.Node).Sites.Accesses.push_back(std::move(A));
+}
+
+void UseClassifier::element(const Expr *E, Pointer P) {
+  const VarDecl *Variable = nullptr;
+  const Stmt *S = parent(E, &Variable);
+  auto Unknown = [&](std::string What) { refuse(P, E->getExprLoc(), std::move(What)); };
+  if (Variable)
+    return Variable->getType()->isReferenceType() ? makeAlias(Variable, P)
+                                                  : Unknown("this initialisation is not understood");
+  if (!S)
+    return Unknown("this use of an element is not understood");
+  if (isa<ParenExpr>(S) || (isa<ImplicitCastExpr>(S) && cast<ImplicitCastExpr>(S)->getCastKind() == CK_NoOp)) {
+    const Expr *Outer = cast<Expr>(S);
+    // "(p[i]) = t" keeps its parentheses as part of the access.
+    return element(Outer, P);
+  }
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(S))
+    return member(M, P, {M});
+  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(S); U && U->getOpcode() == UO_AddrOf)
+    return pointer(U, P);
+  if (const UnaryExprOrTypeTraitExpr *T = dyn_cast<UnaryExprOrTypeTraitExpr>(S)) {
+    std::optional<Range> R = View.range(T->getArgumentExpr()->getSourceRange());
+    if (T->getKind() != UETT_SizeOf || !R)
+      return Unknown("a property of an element's type is asked for");
+    Graph.facts(P.Node).Sites.Sizes.push_back({*R});
+    return;
+  }
+  if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(S)) {
+    const CXXMethodDecl *Method = dyn_cast_or_null<CXXMethodDecl>(O->getDirectCallee());
+    if (Method && Method->isCopyAssignmentOperator() && Method->isTrivial() && O->getArg(0) == E) {
+      if (!resultIsUnused(O))
+        return Unknown("the value of an assignment to an element is used");
+      return addAccess(Access::Store, O, P, {}, O->getArg(1));
+    }
+  }
+  if (copies(E, S))
+    return addAccess(Access::Load, E, P, {});
+  if (isa<CXXMemberCallExpr, CXXOperatorCallExpr>(S))
+    return Unknown("a member function or operator works on an element in place");
+  if (isa<CallExpr>(S))
+    return Unknown("an element is passed by reference");
+  if (isa<ConditionalOperator>(S))
+    return Unknown("an element is chosen by a condition");
+  if (resultIsUnused(E))
+    return Unknown("an element is named and not used");
+  Unknown("this use of an element is not understood");
+}
+
+static std::vector<std::string> names(llvm::ArrayRef<const Expr *> Path) {
+  std::vector<std::string> Out;
+  for (const Expr *S : Path)
+    if (const MemberExpr *M = dyn_cast<MemberExpr>(S))
+      Out.push_back(M->getMemberDecl()->getName().str());
+  return Out;
+}
+
+/// \p E is the last expression of \p Path: a member of an element, or an
+/// element of a member array.
+void UseClassifier::member(const Expr *E, const Pointer &P, std::vector<const Expr *> Path) {
+  auto Unknown = [&](std::string What) { refuse(P, E->getExprLoc(), std::move(What)); };
+  const MemberExpr *M = dyn_cast<MemberExpr>(E);
+  if (M && !isa<FieldDecl>(M->getMemberDecl()))
+    return isa<VarDecl>(M->getMemberDecl()) ? Unknown("a static member is reached through an element")
+                                            : Unknown("a member function is called on an element");
+  const VarDecl *Variable = nullptr;
+  const Expr *Outer = E;
+  const Stmt *S = parent(Outer, &Variable);
+  while (S && isa<ParenExpr>(S)) {
+    Outer = cast<Expr>(S);
+    S = parent(Outer, &Variable);
+  }
+  QualType T = E->getType();
+  if (T->isArrayType()) {
+    const ImplicitCastExpr *Decay = dyn_cast_or_null<ImplicitCastExpr>(S);
+    const ArraySubscriptExpr *Subscript =
+        Decay && Decay->getCastKind() == CK_ArrayToPointerDecay ? dyn_cast_or_null<ArraySubscriptExpr>(parent(Decay)) : nullptr;
+    if (Subscript && Subscript->getBase() == Decay) {
+      Path.push_back(Subscript);
+      return member(Subscript, P, std::move(Path));
+    }
+    Graph.facts(P.Node).WholeArrays.push_back(names(Path));
+    return addAccess(Access::Leaf, E, P, Path);
+  }
+  if (const CXXRecordDecl *Nested = T->getAsCXXRecordDecl()) {
+    if (const ImplicitCastExpr *Const = dyn_cast_or_null<ImplicitCastExpr>(S); Const && Const->getCastKind() == CK_NoOp) {
+      Outer = Const;
+      S = parent(Outer, &Variable);
+    }
+    if (const MemberExpr *Inner = dyn_cast_or_null<MemberExpr>(S); Inner && isa<FieldDecl>(Inner->getMemberDecl())) {
+      Path.push_back(Inner);
+      return member(Inner, P, std::move(Path));
+    }
+    if (const CXXOperatorCallExpr *O = dyn_cast_or_null<CXXOperatorCallExpr>(S)) {
+      const CXXMethodDecl *Method = dyn_cast_or_null<CXXMethodDecl>(O->getDirectCallee());
+      if (Method && Method->isCopyAssignmentOperator() && Method->isTrivial() && O->getArg(0) == Outer) {
+        if (!resultIsUnused(O))
+          return Unknown("the value of an assignment to a nested record is used");
+        return addAccess(Access::PartStore, O, P, Path, O->getArg(1));
+      }
+    }
+    if (copies(Outer, S))
+      return addAccess(Access::PartLoad, E, P, Path);
+    return Unknown("the nested record '" + (M ? M->getMemberDecl()->getNameAsString() : Nested->getNameAsString()) +
+                   "' is used in place as a whole");
+  }
+  std::vector<std::string> ArrayPath;
+  for (size_t I = Path.size(); I-- > 0;)
+    if (isa<ArraySubscriptExpr>(Path[I])) {
+      ArrayPath = names(llvm::ArrayRef(Path).take_front(I));
+      break;
+    }
+  if (const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(S); U && U->getOpcode() == UO_AddrOf)
+    leafAddress(U, P, ArrayPath);
+  addAccess(Access::Leaf, E, P, Path);
+}
+
+/// &p[i].f stays what it is in every layout as long as nobody steps from it to
+/// the neighbours.
+void UseClassifier::leafAddress(const Expr *E, const Pointer &P, const std::vector<std::string> &ArrayPath) {
+  const VarDecl *Variable = nullptr;
+  const Expr *Outer = E;
+  const Stmt *S = parent(Outer, &Variable);
+  while (S && (isa<ParenExpr>(S) || isa<ImplicitCastExpr>(S))) {
+    Outer = cast<Expr>(S);
+    S = parent(Outer, &Variable);
+  }
+  bool OneObject = false;
+  if (Variable) {
+    OneObject = !isModified(Facts, Variable) && onlyDereferenced(Variable, Context);
+  } else if (const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(S)) {
+    OneObject = U->getOpcode() == UO_Deref;
+  } else if (const CallExpr *Call = dyn_cast_or_null<CallExpr>(S)) {
+    const FunctionDecl *Callee = Call->getDirectCallee();
+    unsigned Argument = std::find(Call->arg_begin(), Call->arg_end(), Outer) - Call->arg_begin();
+    OneObject = Callee && (touchesOneObject(Callee) ||
+                           (Argument < Callee->getNumParams() && onlyDereferenced(Callee->getParamDecl(Argument), Context)));
+  }
+  if (OneObject)
+    return;
+  if (!ArrayPath.empty()) // it may walk over the member array, no further
+    Graph.facts(P.Node).WholeArrays.push_back(ArrayPath);
+  else
+    refuse(P, E->getExprLoc(), "the address of a field is kept or passed on, and may be used to reach its neighbours");
+}
+
+} // namespace restride

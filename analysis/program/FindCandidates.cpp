@@ -1,0 +1,326 @@
+#include "analysis/program/FindCandidates.h"
+#include "analysis/program/Launches.h"
+#include "analysis/program/RecordType.h"
+#include "analysis/program/Sizes.h"
+#include "analysis/program/UnitVisitor.h"
+#include "layouts/Layout.h"
+
+#include "clang/Basic/CharInfo.h"
+
+#include <algorithm>
+
+using namespace clang;
+
+namespace restride {
+
+namespace {
+
+/// A flow class on its way to becoming a candidate.
+struct ArrayClass {
+  const CXXRecordDecl *Record = nullptr;
+  std::vector<NodeId> Members;
+  bool KernelParameter = false;
+};
+
+} // namespace
+
+static std::vector<Decl *> userDeclarations(ASTContext &Context, const SourceView &View) {
+  std::vector<Decl *> Out;
+  for (Decl *D : Context.getTranslationUnitDecl()->decls())
+    if (!D->isImplicit() && View.isUserCode(D->getLocation().isValid() ? D->getLocation() : D->getBeginLoc()))
+      Out.push_back(D);
+  return Out;
+}
+
+static std::map<NodeId, ArrayClass> classes(const Flow &Graph) {
+  std::map<NodeId, ArrayClass> Out;
+  for (NodeId N = 0; N < Graph.size(); ++N) {
+    ArrayClass &C = Out[Graph.root(N)];
+    C.Record = Graph.facts(N).Record;
+    C.Members.push_back(N);
+    C.KernelParameter |= Graph.facts(N).KernelParameter;
+  }
+  return Out;
+}
+
+/// Handle types that an earlier run wrote: records below a line with the mark.
+static std::vector<std::string> generatedHandles(llvm::ArrayRef<Decl *> Scope, const SourceView &View) {
+  std::vector<std::string> Out;
+  llvm::SmallVector<const Decl *> Work(Scope.begin(), Scope.end());
+  while (!Work.empty()) {
+    const Decl *D = Work.pop_back_val();
+    if (const NamespaceDecl *N = dyn_cast<NamespaceDecl>(D))
+      Work.append(N->decls_begin(), N->decls_end());
+    const CXXRecordDecl *R = dyn_cast<CXXRecordDecl>(D);
+    std::optional<Range> At = R ? View.range(R->getBeginLoc()) : std::nullopt;
+    if (!At)
+      continue;
+    llvm::StringRef Before = View.buffer().take_front(At->Begin).rtrim();
+    if (Before.substr(Before.rfind('\n') + 1).starts_with(GeneratedMark))
+      Out.push_back(R->getName().str());
+  }
+  return Out;
+}
+
+/// The class lives in generated code: its record is a handle, or it never
+/// leaves the helper functions.
+static bool isGenerated(const ArrayClass &Class, const Flow &Graph, llvm::ArrayRef<std::string> Handles) {
+  if (llvm::is_contained(Handles, Class.Record->getName()))
+    return true;
+  return llvm::all_of(Class.Members, [&](NodeId N) {
+    return llvm::any_of(Handles, [&](const std::string &H) { return llvm::StringRef(Graph.facts(N).Function).starts_with(H + "_"); });
+  });
+}
+
+template <typename T> static void append(std::vector<T> &To, const std::vector<T> &From) {
+  To.insert(To.end(), From.begin(), From.end());
+}
+
+/// Instantiations of one template tell the same story about the same text.
+template <typename T, typename Same> static void dropRepeats(std::vector<T> &Sites, Same IsSame) {
+  std::vector<T> Kept;
+  for (T &S : Sites)
+    if (llvm::none_of(Kept, [&](const T &K) { return IsSame(K, S); }))
+      Kept.push_back(std::move(S));
+  Sites = std::move(Kept);
+}
+
+static bool samePath(const std::vector<Step> &A, const std::vector<Step> &B) {
+  return A.size() == B.size() && std::equal(A.begin(), A.end(), B.begin(), [](const Step &X, const Step &Y) {
+           return X.Member == Y.Member && X.Subscripts == Y.Subscripts;
+         });
+}
+
+static void dropRepeats(Candidate &C) {
+  dropRepeats(C.Accesses, [](const Access &A, const Access &B) {
+    return A.K == B.K && A.Whole == B.Whole && samePath(A.Path, B.Path);
+  });
+  dropRepeats(C.Aliases, [](const Alias &A, const Alias &B) { return A.Declaration == B.Declaration; });
+  dropRepeats(C.Shifts, [](const Shift &A, const Shift &B) { return A.Whole == B.Whole; });
+  dropRepeats(C.Nulls, [](const NullValue &A, const NullValue &B) { return A.Whole == B.Whole; });
+  dropRepeats(C.Tests, [](const PointerTest &A, const PointerTest &B) { return A.Pointer == B.Pointer; });
+  dropRepeats(C.Sizes, [](const SizeOf &A, const SizeOf &B) { return A.Operand == B.Operand; });
+  dropRepeats(C.Kernels, [](const std::string &A, const std::string &B) { return A == B; });
+  dropRepeats(C.Refusals, [](const Refusal &A, const Refusal &B) {
+    return A.Where == B.Where && A.Layout == B.Layout && A.Reason == B.Reason;
+  });
+  // One text that reads differently in two instantiations cannot be edited.
+  for (size_t I = 0; I < C.Accesses.size(); ++I)
+    for (size_t J = I + 1; J < C.Accesses.size(); ++J)
+      if (C.Accesses[I].Whole == C.Accesses[J].Whole)
+        C.Refusals.push_back({"", C.Accesses[I].Where, "this access means different things in two instantiations"});
+}
+
+/// The two sides of a device-to-device copy were met one by one.
+static void joinCopies(Candidate &C) {
+  std::vector<HostCall> Out;
+  for (HostCall &Call : C.Calls) {
+    auto Same = llvm::find_if(Out, [&](const HostCall &O) { return O.Callee == Call.Callee; });
+    if (Same == Out.end()) {
+      Out.push_back(std::move(Call));
+      continue;
+    }
+    for (HostCall::Pointer &P : Call.Pointers)
+      if (llvm::none_of(Same->Pointers, [&](const HostCall::Pointer &O) { return O.Argument == P.Argument; }))
+        Same->Pointers.push_back(std::move(P));
+  }
+  for (HostCall &Call : Out)
+    llvm::sort(Call.Pointers, [](const HostCall::Pointer &A, const HostCall::Pointer &B) { return A.Argument < B.Argument; });
+  C.Calls = std::move(Out);
+}
+
+static void evaluateCalls(Unit &U, Flow &Graph, const Evaluator &Values, ASTContext &Context, const SourceView &View) {
+  for (const UnitFacts::Call &Call : U.Facts.Calls) {
+    NodeFacts &Node = Graph.facts(Call.Node);
+    HostCall &Site = Node.Sites.Calls[Call.Index];
+    Site.Times = Values.timesExecuted(Call.E, Context);
+    if (!Call.Bytes)
+      continue;
+    if (std::optional<Estimate> Bytes = Values.integer(Call.Bytes)) {
+      Site.Bytes = Bytes->Value;
+      if (Site.What <= HostCall::MallocAsync) {
+        double Count = double(Bytes->Value) / Context.getTypeSizeInChars(Context.getCanonicalTagType(Node.Record)).getQuantity();
+        if (Count > Node.Sites.Elements.Count)
+          Node.Sites.Elements = {Count, Bytes->Assumed};
+      }
+    }
+    ByteCount Count = byteCount(Call.Bytes, Node.Record, Context, U.Facts);
+    if (Count == ByteCount::Whole && !Site.Pointers.empty())
+      Node.Sites.SizeObserved = Refusal{"", View.where(Call.Bytes->getExprLoc()), "this byte count does not follow the record's size"};
+    if (Count == ByteCount::Unclear)
+      Node.Sites.Refusals.push_back({"", View.where(Call.Bytes->getExprLoc()),
+                                     "this byte count is not seen to be a whole number of records; write it with sizeof"});
+  }
+}
+
+/// Words of skipped text that name something of the candidate.
+static void checkSkipped(Candidate &C, llvm::ArrayRef<std::string> Names, llvm::ArrayRef<Range> Skipped, const SourceView &View) {
+  for (const Range &R : Skipped) {
+    llvm::StringRef Text = View.text(R);
+    for (size_t I = 0; I < Text.size();) {
+      if (!isAsciiIdentifierStart(Text[I])) {
+        ++I;
+        continue;
+      }
+      size_t End = I;
+      while (End < Text.size() && isAsciiIdentifierContinue(Text[End]))
+        ++End;
+      llvm::StringRef Word = Text.slice(I, End);
+      if (llvm::is_contained(Names, Word)) {
+        llvm::StringRef Before = View.buffer().take_front(R.Begin + I);
+        size_t Line = Before.count('\n') + 1, Column = Before.size() - (Before.rfind('\n') + 1) + 1;
+        C.Refusals.push_back({"", {C.Where.File, unsigned(Line), unsigned(Column)},
+                              "'" + Word.str() + "' is used in text that the preprocessor leaves out here"});
+        return;
+      }
+      I = End;
+    }
+  }
+}
+
+static void checkOrigins(Candidate &C, const ArrayClass &Class, const Flow &Graph) {
+  bool Allocated = llvm::any_of(C.Calls, [](const HostCall &H) { return H.What <= HostCall::MallocAsync; });
+  for (NodeId N : Class.Members)
+    for (const Origin &O : Graph.facts(N).Origins)
+      C.Refusals.push_back({"", O.Where,
+                            O.K == Origin::Host ? "host memory reaches the same pointers (" + O.What + ")"
+                                                : "the pointer comes from " + O.What});
+  if (!Allocated)
+    C.Refusals.push_back({"", C.ArrayWhere, "no cudaMalloc or cudaMallocManaged of this array is seen"});
+}
+
+static Candidate assemble(const ArrayClass &Class, Flow &Graph, ASTContext &Context, const SourceView &View) {
+  Candidate C;
+  RecordFacts Facts = recordFacts(Class.Record->getDefinition(), Context, View);
+  C.Type = Facts.Type;
+  C.Where = Facts.Where;
+  C.Refusals = Facts.Refusals;
+  C.HelperAt = Facts.HelperAt;
+  C.AttributeAt = Facts.AttributeAt;
+  for (NodeId N : Class.Members) {
+    const NodeFacts &F = Graph.facts(N);
+    append(C.Nulls, F.Sites.Nulls);
+    append(C.Tests, F.Sites.Tests);
+    append(C.Sizes, F.Sites.Sizes);
+    append(C.Accesses, F.Sites.Accesses);
+    append(C.Aliases, F.Sites.Aliases);
+    append(C.Shifts, F.Sites.Shifts);
+    append(C.Calls, F.Sites.Calls);
+    append(C.Refusals, F.Sites.Refusals);
+    append(C.Kernels, F.Kernels);
+    if (!C.SizeObserved)
+      C.SizeObserved = F.Sites.SizeObserved;
+    if (F.Sites.Elements.Count > C.Elements.Count)
+      C.Elements = F.Sites.Elements;
+    for (const std::vector<std::string> &Path : F.WholeArrays)
+      keepWhole(C.Type, Path);
+    bool Allocated = llvm::any_of(F.Sites.Calls, [](const HostCall &H) { return H.What <= HostCall::MallocAsync; });
+    if (C.Array.empty() || (Allocated && C.Elements.Count <= F.Sites.Elements.Count)) {
+      C.Array = F.Name;
+      C.ArrayWhere = F.Where;
+    }
+  }
+  joinCopies(C);
+  dropRepeats(C);
+  return C;
+}
+
+/// Generated code for a record from a header stands before the first
+/// declaration of the main file that the candidate touches.
+static unsigned beforeFirstUse(const Candidate &C, llvm::ArrayRef<Declaration> Declarations, int Index,
+                               llvm::ArrayRef<Decl *> Scope, const SourceView &View) {
+  unsigned First = ~0u;
+  for (const Declaration &D : Declarations)
+    for (const Declarator &One : D.Declarators)
+      if (One.Candidate == Index)
+        First = std::min(First, D.Specifiers.Begin);
+  for (Decl *D : Scope) {
+    std::optional<Range> R = View.range(D->getSourceRange());
+    if (R && R->Begin <= First && First < R->End)
+      First = std::min(First, R->Begin);
+  }
+  if (First == ~0u)
+    return 0;
+  return View.buffer().rfind('\n', First) == llvm::StringRef::npos ? 0 : View.buffer().rfind('\n', First) + 1;
+}
+
+static void nameCandidates(std::vector<Candidate> &All) {
+  std::map<std::string, unsigned> OfRecord, OfName;
+  for (Candidate &C : All)
+    ++OfRecord[C.Type.Name];
+  for (Candidate &C : All) {
+    C.SharesRecord = OfRecord[C.Type.Name] > 1;
+    C.Name = C.SharesRecord ? C.Type.Name + "." + C.Array : C.Type.Name;
+    if (unsigned Nth = ++OfName[C.Name]; Nth > 1)
+      C.Name += "." + std::to_string(Nth);
+  }
+}
+
+Program findCandidates(ASTContext &Context, llvm::ArrayRef<Range> Skipped) {
+  SourceView View(Context);
+  Flow Graph(View);
+  DeclarationTable Table(View, Graph);
+  Unit U;
+  U.Scope = userDeclarations(Context, View);
+  Context.setTraversalScope(U.Scope);
+  collectDeclarations(U, View, Graph, Table, Context);
+  collectUses(U, View, Graph, Context);
+  Evaluator Values(Context, U.Facts);
+  evaluateCalls(U, Graph, Values, Context, View);
+  std::vector<Declaration> Declarations = Table.build();
+
+  Program Out;
+  std::vector<std::string> Handles = generatedHandles(U.Scope, View);
+  std::map<NodeId, int> IndexOf; // by class
+  for (const auto &[Root, Class] : classes(Graph)) {
+    if (!Class.KernelParameter || isGenerated(Class, Graph, Handles))
+      continue;
+    IndexOf[Root] = Out.Candidates.size();
+    Candidate C = assemble(Class, Graph, Context, View);
+    checkOrigins(C, Class, Graph);
+    std::vector<std::string> Names{C.Type.Name};
+    for (NodeId N : Class.Members)
+      if (Graph.facts(N).Name.size() > 1) // "p" and "i" are everybody's
+        Names.push_back(Graph.facts(N).Name);
+    checkSkipped(C, Names, Skipped, View);
+    if (!C.SizeObserved)
+      C.SizeObserved = sizeObserver(Class.Record, U.Scope, Context, View, U.Facts);
+    if (!C.AttributeAt && !C.SizeObserved)
+      C.SizeObserved = Refusal{"", C.Where, "the record is defined elsewhere"};
+    Out.Candidates.push_back(std::move(C));
+  }
+  for (Declaration &D : Declarations) {
+    bool Any = false;
+    for (Declarator &One : D.Declarators) {
+      if (One.Candidate < 0)
+        continue;
+      auto At = IndexOf.find(Graph.root(One.Candidate));
+      One.Candidate = At == IndexOf.end() ? -1 : At->second;
+      // A pointer that became an index is declared by its alias.
+      if (One.Candidate >= 0 && llvm::any_of(Out.Candidates[One.Candidate].Aliases, [&](const Alias &A) {
+            return A.Declaration.contains(One.Name);
+          })) {
+        if (D.Declarators.size() > 1)
+          Out.Candidates[One.Candidate].Refusals.push_back(
+              {"", Out.Candidates[One.Candidate].ArrayWhere, "an element pointer is declared together with others"});
+        One.Candidate = -1;
+      }
+      Any |= One.Candidate >= 0;
+    }
+    if (Any)
+      Out.Declarations.push_back(std::move(D));
+  }
+  for (size_t I = 0; I < Out.Candidates.size(); ++I)
+    if (Out.Candidates[I].HelperAt == 0)
+      Out.Candidates[I].HelperAt = beforeFirstUse(Out.Candidates[I], Out.Declarations, I, U.Scope, View);
+  nameCandidates(Out.Candidates);
+  Out.Launches = launches(U.Kernels, U.Facts, Values, Context, View);
+  for (const auto &Entry : Context.Idents)
+    for (const Candidate &C : Out.Candidates)
+      if (Entry.getKey().starts_with(C.Type.Name))
+        Out.Identifiers.push_back(Entry.getKey().str());
+  llvm::sort(Out.Identifiers);
+  return Out;
+}
+
+} // namespace restride

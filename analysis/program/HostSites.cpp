@@ -1,0 +1,107 @@
+// Calls of the CUDA runtime that allocate, copy, fill and free the array.
+
+#include "analysis/program/Uses.h"
+
+using namespace clang;
+
+namespace restride {
+
+namespace {
+
+struct RuntimeFunction {
+  llvm::StringRef Name;
+  HostCall::Api Api;
+  int Bytes; ///< argument with the byte count; -1: none
+};
+
+} // namespace
+
+static constexpr RuntimeFunction RuntimeFunctions[] = {
+    {"cudaMalloc", HostCall::Malloc, 1},         {"cudaMallocManaged", HostCall::MallocManaged, 1},
+    {"cudaMallocAsync", HostCall::MallocAsync, 1}, {"cudaFree", HostCall::Free, -1},
+    {"cudaFreeAsync", HostCall::FreeAsync, -1},  {"cudaMemcpy", HostCall::Memcpy, 2},
+    {"cudaMemcpyAsync", HostCall::MemcpyAsync, 2}, {"cudaMemset", HostCall::Memset, 2},
+    {"cudaMemsetAsync", HostCall::MemsetAsync, 2},
+};
+
+bool UseClassifier::isRuntimeFunction(const FunctionDecl *F) const {
+  return F && F->getDeclName().isIdentifier() && !View.isUserCode(F->getLocation());
+}
+
+bool UseClassifier::runtimeCall(const CallExpr *Call, const Expr *E, const Pointer &P, bool AddressOf) {
+  const FunctionDecl *Callee = Call->getDirectCallee();
+  if (!isRuntimeFunction(Callee))
+    return false;
+  llvm::StringRef Name = Callee->getName();
+  unsigned Argument = std::find(Call->arg_begin(), Call->arg_end(), E) - Call->arg_begin();
+  if (Name == "free") {
+    Graph.facts(P.Node).Origins.push_back({Origin::Host, View.where(E->getExprLoc()), "free"});
+    return true;
+  }
+  const RuntimeFunction *Known = nullptr;
+  for (const RuntimeFunction &F : RuntimeFunctions)
+    if (F.Name == Name)
+      Known = &F;
+  if (!Known)
+    return false;
+  bool Allocates = Known->Api <= HostCall::MallocAsync;
+  bool Copies = Known->Api == HostCall::Memcpy || Known->Api == HostCall::MemcpyAsync;
+  if (Allocates != AddressOf || Argument > (Copies ? 1u : 0u))
+    return false;
+
+  auto Macro = [&] {
+    refuse(P, E->getExprLoc(), "this call is written by a macro's body, which would have to change");
+    return true;
+  };
+  HostCall Site;
+  Site.What = Known->Api;
+  Site.Where = View.where(Call->getExprLoc());
+  std::optional<Range> Name_ = View.range(Call->getCallee()->getSourceRange());
+  std::optional<Range> Whole = View.range(E->getSourceRange());
+  if (!Name_ || !Whole)
+    return Macro();
+  Site.Callee = *Name_;
+  HostCall::Pointer Place;
+  Place.Argument = Argument;
+  Place.Whole = *Whole;
+  if (AddressOf) {
+    // "(void **)&d": the helper wants &d.
+    const Expr *Plain = E->IgnoreParenCasts();
+    Place.Plain = View.range(Plain->getSourceRange());
+    if (!Place.Plain)
+      return Macro();
+    Graph.facts(P.Node).Reassigned = true;
+  } else {
+    std::optional<Element> What = elementOf(P, E->getExprLoc());
+    if (!What)
+      return true;
+    Place.What = *What;
+  }
+  Site.Pointers.push_back(std::move(Place));
+  std::vector<HostCall> &Sites = Graph.facts(P.Node).Sites.Calls;
+  const Expr *Bytes = Known->Bytes >= 0 && unsigned(Known->Bytes) < Call->getNumArgs() ? Call->getArg(Known->Bytes) : nullptr;
+  Facts.Calls.push_back({P.Node, Sites.size(), Call, Bytes});
+  Sites.push_back(std::move(Site));
+
+  // Device to device: both sides are one array, or each is converted by itself
+  // through a layout that neither has.
+  if (Copies) {
+    const Expr *Other = Call->getArg(1 - Argument)->IgnoreParenCasts();
+    while (const BinaryOperator *B = dyn_cast<BinaryOperator>(Other)) {
+      if (!B->isAdditiveOp())
+        break;
+      Other = (B->getLHS()->getType()->isPointerType() ? B->getLHS() : B->getRHS())->IgnoreParenCasts();
+    }
+    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Other);
+    std::optional<NodeId> Node = R ? Graph.node(R->getDecl()) : std::nullopt;
+    const DeclRefExpr *K = Call->getNumArgs() > 3 ? dyn_cast<DeclRefExpr>(Call->getArg(3)->IgnoreParenImpCasts()) : nullptr;
+    llvm::StringRef Kind = K && isa<EnumConstantDecl>(K->getDecl()) ? K->getDecl()->getName() : "";
+    if (Node && Kind == "cudaMemcpyDeviceToDevice")
+      Graph.unite(P.Node, *Node);
+    else if (Node && Kind != "cudaMemcpyHostToDevice" && Kind != "cudaMemcpyDeviceToHost")
+      refuse(P, Call->getExprLoc(), "the direction of this copy is not written in the call");
+  }
+  return true;
+}
+
+} // namespace restride

@@ -1,0 +1,87 @@
+#include "analysis/program/Launches.h"
+
+#include "clang/AST/GlobalDecl.h"
+#include "clang/AST/Mangle.h"
+
+using namespace clang;
+
+namespace restride {
+
+std::string mangledKernel(const FunctionDecl *F, ASTContext &Context) {
+  std::unique_ptr<MangleContext> Mangler(Context.createMangleContext());
+  if (!Mangler->shouldMangleDeclName(F))
+    return F->getNameAsString();
+  std::string Name;
+  llvm::raw_string_ostream OS(Name);
+  Mangler->mangleName(GlobalDecl(F, KernelReferenceKind::Kernel), OS);
+  return Name;
+}
+
+static std::string list(const uint64_t Sizes[3]) {
+  std::string Out = std::to_string(Sizes[0]);
+  if (Sizes[1] != 1 || Sizes[2] != 1)
+    Out += "x" + std::to_string(Sizes[1]);
+  if (Sizes[2] != 1)
+    Out += "x" + std::to_string(Sizes[2]);
+  return Out;
+}
+
+static void addLaunch(Launch &Out, const CUDAKernelCallExpr *Call, const Evaluator &Values, ASTContext &Context) {
+  double Times = Values.timesExecuted(Call, Context);
+  if (Out.Launched) {
+    Out.Calls += Times;
+    return;
+  }
+  Out.Launched = true;
+  Out.Calls = Times;
+  const CallExpr *Config = Call->getConfig();
+  bool GridAssumed = false, BlockAssumed = false;
+  if (Config && Config->getNumArgs() >= 2) {
+    Values.dimensions(Config->getArg(0), Out.Grid, GridAssumed);
+    Values.dimensions(Config->getArg(1), Out.Block, BlockAssumed);
+  }
+  if (Config && Config->getNumArgs() >= 3)
+    if (std::optional<Estimate> Shared = Values.integer(Config->getArg(2)); Shared && Shared->Value > 0)
+      Out.SharedBytes = Shared->Value;
+  if (Out.Block[0] == 0)
+    Out.Notes.push_back("threads per block are not known, 256 assumed");
+  else if (BlockAssumed)
+    Out.Notes.push_back("threads per block: " + list(Out.Block) + " assumed from the source's default");
+  if (Out.Grid[0] == 0)
+    Out.Notes.push_back("the grid's size is not known");
+  else if (GridAssumed)
+    Out.Notes.push_back("blocks: " + list(Out.Grid) + " assumed from the source's default");
+  const FunctionDecl *Callee = Call->getDirectCallee();
+  for (unsigned I = 0; I < Call->getNumArgs(); ++I) {
+    std::optional<Estimate> Value;
+    if (I < Callee->getNumParams() && Callee->getParamDecl(I)->getType()->isIntegralOrEnumerationType()) {
+      Value = Values.integer(Call->getArg(I));
+      std::string Name = Callee->getParamDecl(I)->getName().str();
+      if (!Value)
+        Out.Notes.push_back("argument '" + Name + "' is not known");
+      else if (Value->Assumed)
+        Out.Notes.push_back("argument '" + Name + "' is taken as " + std::to_string(Value->Value));
+    }
+    Out.Arguments.push_back(Value ? std::optional<int64_t>(Value->Value) : std::nullopt);
+  }
+}
+
+std::vector<Launch> launches(llvm::ArrayRef<const FunctionDecl *> Kernels, const UnitFacts &Facts,
+                             const Evaluator &Values, ASTContext &Context, const SourceView &View) {
+  std::vector<Launch> Out;
+  for (const FunctionDecl *F : Kernels) {
+    Launch L;
+    L.Kernel = mangledKernel(F, Context);
+    L.Name = F->getNameAsString();
+    L.Where = View.where(F->getLocation());
+    for (const CUDAKernelCallExpr *Call : Facts.Launches)
+      if (const FunctionDecl *Callee = Call->getDirectCallee(); Callee && Callee->getCanonicalDecl() == F->getCanonicalDecl())
+        addLaunch(L, Call, Values, Context);
+    if (!L.Launched)
+      L.Notes.push_back("no launch is seen");
+    Out.push_back(std::move(L));
+  }
+  return Out;
+}
+
+} // namespace restride

@@ -1,0 +1,445 @@
+// Where a tracked pointer goes.
+
+#include "analysis/program/Purity.h"
+#include "analysis/program/Uses.h"
+
+#include "clang/AST/ParentMapContext.h"
+
+using namespace clang;
+
+namespace restride {
+
+bool isModified(const UnitFacts &Facts, const VarDecl *V) {
+  return Facts.Modified.count(V->getLocation().getRawEncoding());
+}
+
+const Stmt *UseClassifier::parent(const Expr *E, const VarDecl **Variable) const {
+  for (const DynTypedNode &P : Context.getParents(*E)) {
+    if (const Stmt *S = P.get<Stmt>())
+      return S;
+    if (Variable)
+      *Variable = P.get<VarDecl>();
+    break;
+  }
+  return nullptr;
+}
+
+void UseClassifier::refuse(const Pointer &P, SourceLocation L, std::string Reason, std::string Layout) {
+  Graph.refuse(P.Node, L, std::move(Reason), std::move(Layout));
+}
+
+bool UseClassifier::resultIsUnused(const Expr *E) const {
+  const Stmt *P = parent(E);
+  if (!P || isa<CompoundStmt, IfStmt, SwitchCase, WhileStmt, DoStmt, LabelStmt>(P))
+    return P && (!isa<IfStmt>(P) || cast<IfStmt>(P)->getCond() != E) &&
+           (!isa<WhileStmt>(P) || cast<WhileStmt>(P)->getCond() != E) &&
+           (!isa<DoStmt>(P) || cast<DoStmt>(P)->getCond() != E);
+  if (const ForStmt *F = dyn_cast<ForStmt>(P))
+    return F->getCond() != E;
+  if (const BinaryOperator *B = dyn_cast<BinaryOperator>(P); B && B->isCommaOp())
+    return B->getLHS() == E || resultIsUnused(B);
+  if (const CStyleCastExpr *C = dyn_cast<CStyleCastExpr>(P))
+    return C->getType()->isVoidType();
+  if (const Expr *Wrapper = dyn_cast<Expr>(P); Wrapper && isa<ParenExpr, ExprWithCleanups>(Wrapper))
+    return resultIsUnused(Wrapper);
+  return false;
+}
+
+/// Needs no parentheses as an operand of + and of [].
+static bool isPrimary(const Expr *E) {
+  const Expr *Plain = E->IgnoreImpCasts();
+  return isa<DeclRefExpr, IntegerLiteral, ParenExpr, MemberExpr, ArraySubscriptExpr, CallExpr, PseudoObjectExpr,
+             SubstNonTypeTemplateParmExpr>(Plain) &&
+         !isa<CXXOperatorCallExpr>(Plain);
+}
+
+std::optional<Element> UseClassifier::elementOf(const Pointer &P, SourceLocation L) {
+  Element Out;
+  auto Macro = [&] {
+    refuse(P, L, "this access is written by a macro's body, which would have to change");
+    return std::nullopt;
+  };
+  if (P.Base) {
+    std::optional<Range> R = View.range(P.Base->getSourceRange());
+    if (!R)
+      return Macro();
+    Out.Base = *R;
+  } else {
+    Out.BaseName = P.BaseName;
+  }
+  for (const Pointer::Term &T : P.Terms) {
+    IndexTerm Term;
+    Term.Negative = T.Negative;
+    if (T.E) {
+      std::optional<Range> R = View.range(T.E->getSourceRange());
+      if (!R)
+        return Macro();
+      Term.Source = *R;
+      // A macro's expansion may be any expression.
+      Term.Primary = isPrimary(T.E) && !T.E->getBeginLoc().isMacroID();
+      if (!isPure(T.E))
+        Out.At.Impure = View.where(T.E->getExprLoc());
+    } else {
+      Term.Name = T.Name;
+      Term.Primary = true;
+    }
+    Out.At.Terms.push_back(Term);
+  }
+  return Out;
+}
+
+void UseClassifier::reference(const Expr *E, const ValueDecl *D) {
+  if (auto At = Facts.Aliases.find(D->getLocation().getRawEncoding()); At != Facts.Aliases.end()) {
+    Pointer P;
+    P.Node = At->second.Node;
+    P.BaseName = At->second.BaseVariable->getName().str();
+    P.Terms.push_back({nullptr, At->second.Name, false});
+    if (D->getType()->isReferenceType())
+      element(E, P);
+    else
+      pointer(E, P);
+    return;
+  }
+  if (std::optional<NodeId> Node = Graph.node(D)) {
+    Pointer P;
+    P.Node = *Node;
+    P.Base = E;
+    pointer(E, P);
+  }
+}
+
+void UseClassifier::callResult(const CallExpr *E, NodeId Node) {
+  Pointer P;
+  P.Node = Node;
+  P.Base = E;
+  if (!resultIsUnused(E))
+    pointer(E, P);
+}
+
+bool UseClassifier::isTracked(const Expr *E) {
+  E = E->IgnoreParenImpCasts();
+  if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E))
+    return isTracked(C->getTrueExpr()) || isTracked(C->getFalseExpr());
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
+    return Graph.node(R->getDecl()).has_value();
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
+    return Graph.node(M->getMemberDecl()).has_value();
+  const CallExpr *Call = dyn_cast<CallExpr>(E);
+  return Call && Call->getDirectCallee() && Graph.result(Call->getDirectCallee());
+}
+
+void UseClassifier::pointer(const Expr *E, Pointer P) {
+  const VarDecl *Variable = nullptr;
+  const Stmt *S = parent(E, &Variable);
+  if (Variable)
+    return pointerInitialises(Variable, E, P);
+  bool Plain = P.Terms.empty();
+  auto Unknown = [&](std::string What = "this use of the pointer is not understood") {
+    refuse(P, E->getExprLoc(), std::move(What));
+  };
+  if (!S)
+    return Unknown();
+
+  if (const ParenExpr *Paren = dyn_cast<ParenExpr>(S)) {
+    if (Plain && P.Base)
+      P.Base = Paren;
+    return pointer(Paren, P);
+  }
+  if (const CastExpr *Cast = dyn_cast<CastExpr>(S)) {
+    QualType To = Cast->getType();
+    if (Cast->getCastKind() == CK_PointerToBoolean)
+      return test(E, P);
+    if (To->isVoidType())
+      return;
+    bool Same = To->isPointerType() && !To->getPointeeType()->isVoidType() &&
+                Context.hasSameUnqualifiedType(To->getPointeeType(), E->getType().getNonReferenceType()->getPointeeType());
+    if (Same && isa<ImplicitCastExpr>(Cast))
+      return pointer(Cast, P);
+    if (To->isVoidPointerType()) {
+      // Only the runtime's calls and null tests may see an untyped pointer.
+      const Expr *Outer = Cast;
+      const Stmt *Above = parent(Outer);
+      while (const CastExpr *More = dyn_cast_or_null<CastExpr>(Above)) {
+        Outer = More;
+        Above = parent(Outer);
+      }
+      const CallExpr *Call = dyn_cast_or_null<CallExpr>(Above);
+      if (Call && runtimeCall(Call, Outer, P, false))
+        return;
+      if (const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(Above); B && comparison(B, Outer, P))
+        return;
+      return Unknown(Call ? "the pointer is passed to a function that takes any pointer and whose use of it is not known"
+                          : "the pointer becomes a pointer without a type");
+    }
+    return Unknown("the pointer is cast to '" + To.getAsString() + "'");
+  }
+  if (const BinaryOperator *B = dyn_cast<BinaryOperator>(S)) {
+    if (B->isAdditiveOp()) {
+      const Expr *Other = B->getLHS() == E ? B->getRHS() : B->getLHS();
+      if (!Other->getType()->isIntegralOrEnumerationType())
+        return Unknown("the difference of two pointers depends on the layout");
+      P.Terms.push_back({Other, "", B->getOpcode() == BO_Sub});
+      return pointer(B, P);
+    }
+    if (B->getOpcode() == BO_Assign) {
+      if (B->getLHS() == E) {
+        if (!Plain)
+          return Unknown();
+        Graph.facts(P.Node).Reassigned = true;
+        if (!resultIsUnused(B))
+          return Unknown("the value of an assignment to the pointer is used");
+        return flowInto(P.Node, B->getRHS());
+      }
+      const Expr *Target = B->getLHS()->IgnoreParens();
+      const ValueDecl *D = isa<DeclRefExpr>(Target)  ? cast<DeclRefExpr>(Target)->getDecl()
+                           : isa<MemberExpr>(Target) ? cast<MemberExpr>(Target)->getMemberDecl()
+                                                     : nullptr;
+      std::optional<NodeId> Other = D ? Graph.node(D) : std::nullopt;
+      if (!Other)
+        return Unknown("the pointer is stored where it cannot be followed");
+      Graph.unite(P.Node, *Other);
+      return Plain ? void() : shifted(E, P);
+    }
+    if (B->isComparisonOp())
+      return comparison(B, E, P) ? void() : Unknown("comparing two element pointers depends on the layout");
+    if (B->isCommaOp() && B->getRHS() == E)
+      return pointer(B, P);
+    return Unknown(B->isCompoundAssignmentOp() ? "the pointer walks over the array" : "this use of the pointer is not understood");
+  }
+  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(S)) {
+    if (U->getOpcode() == UO_Deref)
+      return element(U, P);
+    if (U->getOpcode() == UO_AddrOf)
+      return Plain ? addressOfPointer(U, P) : Unknown();
+    return Unknown(U->isIncrementDecrementOp() ? "the pointer walks over the array"
+                                               : "this use of the pointer is not understood");
+  }
+  if (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(S)) {
+    if (A->getBase() != E)
+      return Unknown();
+    P.Terms.push_back({A->getIdx(), "", false});
+    return element(A, P);
+  }
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(S))
+    return member(M, P, {M});
+  if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(S)) {
+    if (!Plain)
+      return Unknown("a pointer into the array is chosen by a condition");
+    const Expr *Other = C->getTrueExpr() == E ? C->getFalseExpr() : C->getTrueExpr();
+    flowInto(P.Node, Other);
+    // Where both arms are tracked the first speaks for the whole.
+    if (C->getTrueExpr() != E && isTracked(C->getTrueExpr()))
+      return;
+    P.Base = C;
+    return pointer(C, P);
+  }
+  if (const CallExpr *Call = dyn_cast<CallExpr>(S))
+    return pointerArgument(Call, E, P);
+  if (const ReturnStmt *R = dyn_cast<ReturnStmt>(S))
+    return Plain ? void() : shifted(R->getRetValue(), P); // united where functions are visited
+  if (isa<UnaryExprOrTypeTraitExpr>(S))
+    return Unknown("the size of the pointer is taken");
+  if (isa<CXXConstructExpr>(S))
+    return Unknown("the pointer is passed to a constructor");
+  if (isa<InitListExpr>(S))
+    return Unknown("the pointer is stored by an initialiser list");
+  if (isa<LambdaExpr>(S))
+    return;
+  if (isa<CXXDeleteExpr>(S)) {
+    Graph.facts(P.Node).Origins.push_back({Origin::Host, View.where(E->getExprLoc()), "delete"});
+    return;
+  }
+  if (resultIsUnused(E))
+    return;
+  Unknown();
+}
+
+void UseClassifier::test(const Expr *E, const Pointer &P) {
+  if (!P.Terms.empty() || !P.Base)
+    return refuse(P, E->getExprLoc(), "a pointer into the array is tested for null");
+  if (std::optional<Range> R = View.range(P.Base->getSourceRange()))
+    Graph.facts(P.Node).Sites.Tests.push_back({*R});
+  else
+    refuse(P, E->getExprLoc(), "a macro's body tests the pointer for null", "soa");
+}
+
+bool UseClassifier::comparison(const BinaryOperator *B, const Expr *E, const Pointer &P) {
+  const Expr *Other = B->getLHS() == E ? B->getRHS() : B->getLHS();
+  if (!B->isEqualityOp() || !Other->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
+    return false;
+  test(E, P);
+  return true;
+}
+
+void UseClassifier::shifted(const Expr *E, const Pointer &P) {
+  std::optional<Range> R = View.range(E->getSourceRange());
+  std::optional<Element> What = elementOf(P, E->getExprLoc());
+  if (R && What)
+    Graph.facts(P.Node).Sites.Shifts.push_back({*R, *What, View.where(E->getExprLoc())});
+  else if (!R)
+    refuse(P, E->getExprLoc(), "a macro's body moves the pointer");
+}
+
+void UseClassifier::addressOfPointer(const Expr *E, const Pointer &P) {
+  const Expr *Outer = E;
+  const Stmt *Above = parent(Outer);
+  while (Above && isa<CastExpr, ParenExpr>(Above)) {
+    Outer = cast<Expr>(Above);
+    Above = parent(Outer);
+  }
+  const CallExpr *Call = dyn_cast_or_null<CallExpr>(Above);
+  if (Call && runtimeCall(Call, Outer, P, true))
+    return;
+  refuse(P, E->getExprLoc(), "the address of the pointer is taken");
+}
+
+void UseClassifier::pointerArgument(const CallExpr *Call, const Expr *E, const Pointer &P) {
+  auto Unknown = [&](std::string What) { refuse(P, E->getExprLoc(), std::move(What)); };
+  const FunctionDecl *Callee = Call->getDirectCallee();
+  if (!Callee)
+    return Unknown("the pointer is passed through a function pointer");
+  if (runtimeCall(Call, E, P, false))
+    return;
+  std::string Name = "'" + Callee->getNameAsString() + "'";
+  unsigned Argument = std::find(Call->arg_begin(), Call->arg_end(), E) - Call->arg_begin();
+  if (isa<CXXOperatorCallExpr>(Call) || Argument >= Callee->getNumParams())
+    return Unknown("the pointer is passed to " + Name + ", which takes anything");
+  bool Swap = Callee->isInStdNamespace() && Callee->getName() == "swap" && Call->getNumArgs() == 2;
+  if (Swap) {
+    Graph.facts(P.Node).Reassigned = true;
+    return P.Terms.empty() ? flowInto(P.Node, Call->getArg(1 - Argument)) : Unknown("a pointer into the array is swapped");
+  }
+  const ParmVarDecl *Parameter = Callee->getParamDecl(Argument);
+  std::optional<NodeId> Node = Graph.node(Parameter);
+  if (!Node)
+    return Unknown("the pointer is passed to " + Name + ", whose parameter cannot be followed");
+  if (!Callee->isDefined())
+    return Unknown("the pointer is passed to " + Name + ", whose body is not seen");
+  Graph.unite(P.Node, *Node);
+  if (!P.Terms.empty())
+    shifted(E, P);
+}
+
+bool UseClassifier::aliasBase(const Pointer &P, const VarDecl *V) {
+  const Expr *Base = P.Base ? P.Base->IgnoreParenImpCasts() : nullptr;
+  const DeclRefExpr *R = dyn_cast_or_null<DeclRefExpr>(Base);
+  const VarDecl *Variable = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+  return Variable && Variable->hasLocalStorage() && !isModified(Facts, Variable) &&
+         !Variable->getType()->isReferenceType() && V->hasLocalStorage();
+}
+
+void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
+  std::string Name = V->getName().str();
+  auto Unknown = [&](std::string Why) { refuse(P, V->getLocation(), "'" + Name + "' " + std::move(Why)); };
+  // An alias of an alias stands on the same pointer.
+  const VarDecl *BaseVariable = nullptr;
+  if (!P.Base) {
+    for (const auto &[Key, Alias] : Facts.Aliases)
+      if (!P.Terms.empty() && Alias.Name == P.Terms[0].Name && Alias.BaseVariable->getName() == P.BaseName &&
+          Alias.BaseVariable->getDeclContext() == V->getDeclContext())
+        BaseVariable = Alias.BaseVariable;
+  } else if (aliasBase(P, V)) {
+    BaseVariable = cast<VarDecl>(cast<DeclRefExpr>(P.Base->IgnoreParenImpCasts())->getDecl());
+  }
+  if (!BaseVariable)
+    return Unknown("points into an array whose pointer changes, so an index cannot take its place");
+  if (isModified(Facts, V))
+    return Unknown("is a pointer into the array that changes");
+  std::optional<Element> What = elementOf(P, V->getLocation());
+  if (!What)
+    return;
+  std::optional<Range> Whole = View.range({V->getBeginLoc(), V->getEndLoc()});
+  if (!Whole)
+    return Unknown("is declared by a macro");
+  for (const Decl *D : BaseVariable->getDeclContext()->decls())
+    if (const VarDecl *Other = dyn_cast<VarDecl>(D); Other && Other != BaseVariable && Other->getName() == BaseVariable->getName())
+      return Unknown("stands on '" + Other->getName().str() + "', a name that is declared twice here");
+  Facts.Aliases[V->getLocation().getRawEncoding()] = {P.Node, BaseVariable, Name};
+  Graph.facts(P.Node).Sites.Aliases.push_back({*Whole, Name, *What});
+}
+
+void UseClassifier::pointerInitialises(const VarDecl *V, const Expr *E, const Pointer &P) {
+  if (!P.Terms.empty() && V->isLocalVarDecl() && !isModified(Facts, V))
+    return makeAlias(V, P);
+  if (V->isInitCapture())
+    return refuse(P, V->getLocation(), "a lambda captures the pointer under another name");
+  std::optional<NodeId> Node = Graph.node(V);
+  if (!Node)
+    return refuse(P, V->getLocation(), "'" + V->getName().str() + "' holds the pointer in a way that cannot be followed");
+  Graph.unite(P.Node, *Node);
+  if (!P.Terms.empty())
+    shifted(E, P);
+}
+
+/// Memory of the host, or null where the call is of something else.
+static bool allocatesHostMemory(const Expr *E) {
+  if (isa<CXXNewExpr>(E))
+    return true;
+  const CallExpr *C = dyn_cast<CallExpr>(E);
+  const FunctionDecl *F = C ? C->getDirectCallee() : nullptr;
+  if (!F || !F->getDeclName().isIdentifier())
+    return false;
+  llvm::StringRef Name = F->getName();
+  if (Name == "malloc" || Name == "calloc" || Name == "realloc" || Name == "aligned_alloc" || Name == "data")
+    return true;
+  return false;
+}
+
+void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
+  const Expr *E = Source->IgnoreParenImpCasts();
+  auto From = [&](Origin::Kind K, std::string What) {
+    Graph.facts(Node).Origins.push_back({K, View.where(E->getExprLoc()), std::move(What)});
+  };
+  auto Tracked = [&](const ValueDecl *D) {
+    if (Facts.Aliases.count(D->getLocation().getRawEncoding()))
+      return true;
+    std::optional<NodeId> Other = Graph.node(D);
+    if (Other)
+      Graph.unite(Node, *Other);
+    return Other.has_value();
+  };
+  if (E->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull)) {
+    if (std::optional<Range> R = View.range(Source->getSourceRange()))
+      Graph.facts(Node).Sites.Nulls.push_back({*R});
+    else
+      Graph.refuse(Node, E->getExprLoc(), "a macro's body sets the pointer to null", "soa");
+    return;
+  }
+  if (const CastExpr *C = dyn_cast<CastExpr>(E)) {
+    const Expr *Inner = C->getSubExpr()->IgnoreParenImpCasts();
+    if (Inner->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
+      return flowInto(Node, Inner);
+    if (allocatesHostMemory(Inner))
+      return From(Origin::Host, "host memory");
+    return From(Origin::Unknown, "a cast from '" + Inner->getType().getAsString() + "'");
+  }
+  if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E)) {
+    for (const Expr *Arm : {C->getTrueExpr(), C->getFalseExpr()}) {
+      if (Arm->IgnoreParenImpCasts()->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
+        Graph.refuse(Node, Arm->getExprLoc(), "a condition chooses between the array and a null pointer", "soa");
+      else
+        flowInto(Node, Arm);
+    }
+    return;
+  }
+  if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E); B && B->isAdditiveOp())
+    return flowInto(Node, B->getLHS()->getType()->isPointerType() || B->getLHS()->getType()->isArrayType() ? B->getLHS() : B->getRHS());
+  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_AddrOf) {
+    const Expr *Of = U->getSubExpr()->IgnoreParenImpCasts();
+    if (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(Of))
+      return flowInto(Node, A->getBase());
+    return From(Origin::Host, "the address of a single object");
+  }
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E); R && Tracked(R->getDecl()))
+    return;
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && Tracked(M->getMemberDecl()))
+    return;
+  if (const CallExpr *C = dyn_cast<CallExpr>(E); C && C->getDirectCallee() && C->getDirectCallee()->isDefined())
+    if (std::optional<NodeId> Other = Graph.result(C->getDirectCallee()))
+      return Graph.unite(Node, *Other);
+  if (E->getType()->isArrayType() || allocatesHostMemory(E))
+    return From(Origin::Host, "an array that is not cudaMalloc's");
+  From(Origin::Unknown, "a value that cannot be followed");
+}
+
+} // namespace restride

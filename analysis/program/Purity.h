@@ -1,0 +1,25 @@
+// Can an expression be evaluated twice, or earlier, without anybody noticing?
+#pragma once
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Decl.h"
+
+namespace restride {
+
+/// No side effect in \p E: no assignment, no volatile access, and calls only of
+/// functions whose bodies are seen and change nothing but their own locals, or
+/// of arithmetic library functions (min, sqrtf).
+bool isPure(const clang::Expr *E);
+
+/// \p F's body is seen and changes nothing but its own locals.
+bool isPureFunction(const clang::FunctionDecl *F);
+
+/// The pointer (or reference) variable \p V is only used to reach the one object it
+/// points to: *v, atomics and cached loads on it, and functions that do no more.
+bool onlyDereferenced(const clang::VarDecl *V, clang::ASTContext &Context);
+
+/// atomicAdd and its family, __ldg and its family: they touch one object through
+/// their pointer argument.
+bool touchesOneObject(const clang::FunctionDecl *F);
+
+} // namespace restride

@@ -1,0 +1,177 @@
+#include "analysis/program/RecordType.h"
+
+#include "clang/AST/Attr.h"
+#include "clang/AST/RecordLayout.h"
+#include "clang/Lex/Lexer.h"
+
+using namespace clang;
+
+namespace restride {
+
+/// A member array with more elements stays whole: a pointer for each would make
+/// a handle that no kernel wants as a parameter.
+static constexpr uint64_t MaxSplitElements = 32;
+
+static std::string spell(QualType T, const ASTContext &Context) {
+  PrintingPolicy Policy(Context.getLangOpts());
+  Policy.SuppressTagKeyword = true;
+  Policy.FullyQualifiedName = true;
+  Policy.Bool = true;
+  return T.getUnqualifiedType().getAsString(Policy);
+}
+
+/// A nested record that layouts may take apart; float4 and its like, which
+/// load as one word, stay one leaf.
+static bool splits(const CXXRecordDecl *D, const ASTContext &Context) {
+  if (!D->isCompleteDefinition() || D->isUnion() || D->getNumBases() || !D->isTriviallyCopyable() ||
+      !D->hasTrivialDefaultConstructor() || D->field_empty())
+    return false;
+  const ASTRecordLayout &Layout = Context.getASTRecordLayout(D);
+  if (Layout.getAlignment() == Layout.getSize() && Layout.getSize().getQuantity() > 4)
+    return false;
+  for (const FieldDecl *F : D->fields())
+    if (F->isBitField() || F->getAccess() != AS_public || F->getName().empty() || F->hasInClassInitializer())
+      return false;
+  return true;
+}
+
+static std::vector<Field> fieldsOf(const CXXRecordDecl *D, const ASTContext &Context) {
+  std::vector<Field> Out;
+  const ASTRecordLayout &Layout = Context.getASTRecordLayout(D);
+  for (const FieldDecl *F : D->fields()) {
+    Field Member;
+    Member.Name = F->getName().str();
+    Member.Offset = Layout.getFieldOffset(F->getFieldIndex()) / 8;
+    QualType T = F->getType();
+    Member.Size = Context.getTypeSizeInChars(T).getQuantity();
+    while (const ConstantArrayType *A = Context.getAsConstantArrayType(T)) {
+      Member.Extents.push_back(A->getSize().getZExtValue());
+      T = A->getElementType();
+    }
+    Member.Align = Context.getTypeAlignInChars(T).getQuantity();
+    Member.Type = spell(T, Context);
+    Member.KeepWhole = Member.arrayElements() > MaxSplitElements;
+    const CXXRecordDecl *Nested = T->getAsCXXRecordDecl();
+    if (Nested && !Member.KeepWhole && splits(Nested, Context))
+      Member.Members = fieldsOf(Nested, Context);
+    Out.push_back(std::move(Member));
+  }
+  return Out;
+}
+
+static void checkFields(const CXXRecordDecl *D, const SourceView &View, llvm::function_ref<void(SourceLocation, std::string)> Refuse) {
+  for (const FieldDecl *F : D->fields()) {
+    std::string Name = "field '" + F->getName().str() + "' ";
+    QualType T = F->getType();
+    if (F->isBitField())
+      Refuse(F->getLocation(), Name + "is a bit-field, which has no address of its own");
+    else if (F->getName().empty())
+      Refuse(F->getLocation(), "it has an unnamed member");
+    else if (F->getAccess() != AS_public)
+      Refuse(F->getLocation(), Name + "is not public");
+    else if (T->isReferenceType())
+      Refuse(F->getLocation(), Name + "is a reference");
+    else if (T.isConstQualified() || T.isVolatileQualified())
+      Refuse(F->getLocation(), Name + "is const or volatile");
+    else if (T->isIncompleteArrayType() || (T->isConstantArrayType() && F->isZeroSize(F->getASTContext())))
+      Refuse(F->getLocation(), Name + "has no fixed size");
+    else if (T->isFunctionPointerType() || T->isMemberPointerType())
+      Refuse(F->getLocation(), Name + "is a pointer to a function or member");
+    else if (F->hasInClassInitializer())
+      Refuse(F->getLocation(), Name + "has a default value, which needs a constructor on the device");
+    else if (F->getBeginLoc().isMacroID())
+      Refuse(F->getLocation(), Name + "comes from a macro");
+    else if (const CXXRecordDecl *N = T->getBaseElementTypeUnsafe()->getAsCXXRecordDecl(); N && N->getName().empty() && !T->getAs<TypedefType>())
+      Refuse(F->getLocation(), Name + "has a type without a name");
+  }
+}
+
+/// The offset after the `;` that ends the declaration whose last brace is at
+/// \p Brace, and after the line break if nothing else follows on the line.
+static unsigned lineAfter(SourceLocation Brace, const SourceView &View) {
+  std::optional<Range> R = View.range(Brace);
+  llvm::StringRef Text = View.buffer();
+  if (!R)
+    return 0;
+  size_t At = Text.find(';', R->End);
+  if (At == llvm::StringRef::npos)
+    return 0;
+  size_t Line = Text.find('\n', At);
+  if (Line == llvm::StringRef::npos)
+    return Text.size();
+  llvm::StringRef Rest = Text.slice(At + 1, Line).trim();
+  return Rest.empty() || Rest.starts_with("//") ? Line + 1 : At + 1;
+}
+
+RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const SourceView &View) {
+  RecordFacts Out;
+  const TypedefNameDecl *Alias = D->getTypedefNameForAnonDecl();
+  std::string Plain = Alias ? Alias->getName().str() : D->getName().str();
+  Out.Where = View.where(D->getLocation());
+  auto Refuse = [&](SourceLocation L, std::string Why) { Out.Refusals.push_back({"", View.where(L), std::move(Why)}); };
+
+  Out.Type.Name = Plain;
+  const ASTRecordLayout &Layout = Context.getASTRecordLayout(D);
+  Out.Type.Size = Layout.getSize().getQuantity();
+  Out.Type.Align = Layout.getAlignment().getQuantity();
+
+  if (Plain.empty())
+    Refuse(D->getLocation(), "the record has no name");
+  if (D->isUnion())
+    Refuse(D->getLocation(), "'" + Plain + "' is a union, whose members share memory");
+  else if (D->isPolymorphic())
+    Refuse(D->getLocation(), "'" + Plain + "' has virtual functions");
+  else if (D->getNumBases())
+    Refuse(D->getLocation(), "'" + Plain + "' has base classes");
+  else if (!D->isTriviallyCopyable())
+    Refuse(D->getLocation(), "'" + Plain + "' is not trivially copyable");
+  else if (!D->hasTrivialDefaultConstructor())
+    Refuse(D->getLocation(), "'" + Plain + "' has a default constructor that does something");
+  if (isa<ClassTemplateSpecializationDecl>(D))
+    Refuse(D->getLocation(), "'" + Plain + "' is a template");
+  const DeclContext *Around = D->getDeclContext();
+  if (!Around->isFileContext())
+    Refuse(D->getLocation(), "'" + Plain + "' is declared inside a class or function");
+  if (D->field_empty())
+    Refuse(D->getLocation(), "'" + Plain + "' has no fields");
+  if (D->hasAttr<PackedAttr>() || D->hasAttr<MaxFieldAlignmentAttr>())
+    Refuse(D->getLocation(), "'" + Plain + "' is packed");
+  if (D->getBeginLoc().isMacroID() || D->getBraceRange().getEnd().isMacroID())
+    Refuse(D->getLocation(), "'" + Plain + "' is defined by a macro");
+  checkFields(D, View, Refuse);
+  if (!Out.Refusals.empty())
+    return Out;
+
+  Out.Type.Fields = fieldsOf(D, Context);
+  Out.InMainFile = View.inMainFile(D->getLocation());
+  if (!Out.InMainFile) {
+    std::string Qualified;
+    llvm::raw_string_ostream OS(Qualified);
+    (Alias ? static_cast<const NamedDecl *>(Alias) : D)->printQualifiedName(OS);
+    Out.Type.Name = Qualified;
+    return Out;
+  }
+  Out.HelperAt = lineAfter(D->getBraceRange().getEnd(), View);
+  if (std::optional<Range> Tag = View.range(D->getBeginLoc())) {
+    llvm::StringRef Word = View.text(*Tag);
+    if (Word == "struct" || Word == "class")
+      Out.AttributeAt = Tag->End;
+  }
+  return Out;
+}
+
+void keepWhole(Record &R, llvm::ArrayRef<std::string> Path) {
+  std::vector<Field> *Fields = &R.Fields;
+  for (const std::string &Name : Path) {
+    auto At = std::find_if(Fields->begin(), Fields->end(), [&](const Field &F) { return F.Name == Name; });
+    if (At == Fields->end())
+      return;
+    if (&Name == &Path.back()) {
+      At->KeepWhole = true;
+      At->Members.clear();
+    }
+    Fields = &At->Members;
+  }
+}
+
+} // namespace restride

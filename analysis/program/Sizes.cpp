@@ -1,0 +1,231 @@
+#include "analysis/program/Sizes.h"
+
+#include "clang/AST/ParentMapContext.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+
+using namespace clang;
+
+namespace restride {
+
+static constexpr unsigned MaxDepth = 32;
+
+/// What an array, of any dimension, is made of.
+static QualType element(QualType T) { return QualType(T->getBaseElementTypeUnsafe(), 0); }
+
+static bool isRecord(QualType T, const CXXRecordDecl *Record) {
+  const CXXRecordDecl *D = T.getNonReferenceType()->getAsCXXRecordDecl();
+  return D && D->getCanonicalDecl() == Record->getCanonicalDecl();
+}
+
+static ByteCount count(const Expr *E, const CXXRecordDecl *Record, const ASTContext &Context, const UnitFacts &Facts,
+                       unsigned Depth) {
+  auto Recur = [&](const Expr *Inner) { return count(Inner, Record, Context, Facts, Depth + 1); };
+  if (Depth > MaxDepth || E->isValueDependent())
+    return ByteCount::Unclear;
+  E = E->IgnoreParenCasts();
+  if (const UnaryExprOrTypeTraitExpr *S = dyn_cast<UnaryExprOrTypeTraitExpr>(E))
+    if (S->getKind() == UETT_SizeOf && isRecord(element(S->getTypeOfArgument()), Record))
+      return ByteCount::Scaled;
+  if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
+    ByteCount L = Recur(B->getLHS()), R = Recur(B->getRHS());
+    if (B->getOpcode() == BO_Mul && std::max(L, R) != ByteCount::Unclear)
+      return std::max(L, R);
+    if (B->isAdditiveOp() && std::min(L, R) != ByteCount::Unclear)
+      return std::min(L, R);
+    if (B->getOpcode() == BO_Shl && L != ByteCount::Unclear)
+      return L;
+  }
+  if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E))
+    return std::min(Recur(C->getTrueExpr()), Recur(C->getFalseExpr()));
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
+    const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
+    if (V && !isa<ParmVarDecl>(V) && V->getAnyInitializer() && !isModified(Facts, V))
+      return Recur(V->getAnyInitializer());
+    if (const ParmVarDecl *P = dyn_cast_or_null<ParmVarDecl>(V); P && !isModified(Facts, P)) {
+      auto At = Facts.Arguments.find(P->getLocation().getRawEncoding());
+      if (At != Facts.Arguments.end() && !At->second.empty()) {
+        ByteCount All = ByteCount::Scaled;
+        for (const Expr *Argument : At->second)
+          All = std::min(All, Recur(Argument));
+        return All;
+      }
+    }
+  }
+  Expr::EvalResult Result;
+  if (E->EvaluateAsInt(Result, Context)) {
+    llvm::APSInt Value = Result.Val.getInt();
+    uint64_t Size = Context.getTypeSizeInChars(Context.getCanonicalTagType(Record)).getQuantity();
+    if (Value.getZExtValue() % Size == 0)
+      return ByteCount::Whole;
+  }
+  return ByteCount::Unclear;
+}
+
+ByteCount byteCount(const Expr *Bytes, const CXXRecordDecl *Record, const ASTContext &Context, const UnitFacts &Facts) {
+  return count(Bytes, Record, Context, Facts, 0);
+}
+
+namespace {
+
+class Observer : public RecursiveASTVisitor<Observer> {
+public:
+  Observer(const CXXRecordDecl *Record, ASTContext &Context, const SourceView &View, const UnitFacts &Facts)
+      : Record(Record), Context(Context), View(View), Facts(Facts) {}
+
+  bool shouldVisitTemplateInstantiations() const { return true; }
+
+  bool VisitUnaryExprOrTypeTraitExpr(UnaryExprOrTypeTraitExpr *E) {
+    if (!isRecord(element(E->getTypeOfArgument()), Record))
+      return true;
+    if (E->getKind() != UETT_SizeOf)
+      return see(E->getExprLoc(), "the alignment of the record is asked for");
+    return scales(E) || see(E->getExprLoc(), "the size of the record is used outside of allocations and copies");
+  }
+  bool VisitOffsetOfExpr(OffsetOfExpr *E) {
+    return !isRecord(E->getTypeSourceInfo()->getType(), Record) || see(E->getExprLoc(), "offsetof is applied to the record");
+  }
+  bool VisitFieldDecl(FieldDecl *F) {
+    return !isRecord(element(F->getType()), Record) ||
+           see(F->getLocation(), "the record is part of another record");
+  }
+  bool VisitCXXRecordDecl(CXXRecordDecl *D) {
+    if (!D->isThisDeclarationADefinition())
+      return true;
+    for (const CXXBaseSpecifier &B : D->bases())
+      if (isRecord(B.getType(), Record))
+        return see(D->getLocation(), "another record derives from it");
+    return true;
+  }
+  bool VisitCastExpr(CastExpr *E) {
+    QualType From = E->getSubExpr()->getType(), To = E->getType();
+    bool FromIs = points(From), ToIs = points(To);
+    if (FromIs == ToIs)
+      return true;
+    if (FromIs && (To->isBooleanType() || To->isVoidType()))
+      return true;
+    if (ToIs && E->getSubExpr()->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
+      return true;
+    const Expr *Outer = E;
+    const CallExpr *Call = nullptr;
+    const Expr *Inner = E->getSubExpr()->IgnoreParenImpCasts();
+    if (ToIs)
+      Call = dyn_cast<CallExpr>(Inner); // (P *)malloc(n)
+    for (auto Parents = Context.getParents(*Outer); !Call && FromIs && !Parents.empty(); Parents = Context.getParents(*Outer)) {
+      Call = Parents[0].get<CallExpr>();
+      Outer = Parents[0].get<CastExpr>();
+      if (!Outer)
+        break;
+    }
+    if (Call && isMemoryFunction(Call->getDirectCallee()))
+      return followsSize(Call) || see(Call->getExprLoc(), "this byte count does not follow the record's size");
+    if (FromIs && To->isVoidPointerType() && comparesToNull(E))
+      return true;
+    return see(E->getExprLoc(), "the record is seen through a pointer of another type");
+  }
+
+  std::optional<Refusal> Found;
+
+private:
+  bool see(SourceLocation L, std::string Why) {
+    Found = Refusal{"", View.where(L), std::move(Why)};
+    return false;
+  }
+  bool points(QualType T) const {
+    T = T.getNonReferenceType();
+    while (T->isPointerType() || T->isArrayType())
+      T = T->isPointerType() ? T->getPointeeType() : QualType(T->getArrayElementTypeNoTypeQual(), 0);
+    return isRecord(T, Record);
+  }
+  static bool isMemoryFunction(const FunctionDecl *F) {
+    if (!F || !F->getDeclName().isIdentifier())
+      return false;
+    llvm::StringRef Name = F->getName();
+    for (llvm::StringRef Known : {"malloc", "calloc", "realloc", "aligned_alloc", "free", "memcpy", "memmove", "memset"})
+      if (Name == Known)
+        return true;
+    return Name.starts_with("cudaMalloc") || Name.starts_with("cudaFree") || Name.starts_with("cudaMemcpy") ||
+           Name.starts_with("cudaMemset") || Name.starts_with("cudaHostAlloc") || Name.starts_with("cudaHost");
+  }
+  /// The call has no byte count, or one in units of sizeof the record.
+  bool followsSize(const CallExpr *Call) const {
+    bool Any = false;
+    for (const Expr *Argument : Call->arguments()) {
+      if (!Argument->getType()->isIntegerType())
+        continue;
+      Any = true;
+      if (byteCount(Argument, Record, Context, Facts) == ByteCount::Scaled)
+        return true;
+    }
+    return !Any;
+  }
+  bool comparesToNull(const Expr *E) {
+    auto Parents = Context.getParents(*E);
+    const BinaryOperator *B = Parents.empty() ? nullptr : Parents[0].get<BinaryOperator>();
+    return B && B->isEqualityOp();
+  }
+  /// The value of \p E only reaches byte counts of allocations and copies.
+  bool scales(const Expr *E, unsigned Depth = 0) {
+    const Expr *Child = E;
+    while (Depth < MaxDepth) {
+      auto Parents = Context.getParents(*Child);
+      if (Parents.empty())
+        return false;
+      if (const VarDecl *V = Parents[0].get<VarDecl>())
+        return usesScale(V, Depth);
+      const Expr *P = Parents[0].get<Expr>();
+      if (const CallExpr *C = dyn_cast_or_null<CallExpr>(P)) {
+        if (isMemoryFunction(C->getDirectCallee()))
+          return true;
+        const FunctionDecl *F = C->getDirectCallee();
+        unsigned Argument = std::find(C->arg_begin(), C->arg_end(), Child) - C->arg_begin();
+        const FunctionDecl *Definition = nullptr;
+        if (!F || !F->hasBody(Definition) || Argument >= Definition->getNumParams())
+          return false;
+        return usesScale(Definition->getParamDecl(Argument), Depth);
+      }
+      const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(P);
+      bool Arithmetic = B && (B->getOpcode() == BO_Mul || B->isAdditiveOp() || B->getOpcode() == BO_Shl);
+      if (!P || !(Arithmetic || isa<ParenExpr, CastExpr, ConditionalOperator>(P)))
+        return false;
+      Child = P;
+    }
+    return false;
+  }
+  bool usesScale(const VarDecl *V, unsigned Depth) {
+    if (isModified(Facts, V) || !V->getType()->isIntegerType())
+      return false;
+    struct Refs : RecursiveASTVisitor<Refs> {
+      const VarDecl *V;
+      std::vector<const Expr *> Found;
+      bool VisitDeclRefExpr(DeclRefExpr *E) {
+        if (E->getDecl() == V)
+          Found.push_back(E);
+        return true;
+      }
+    } R;
+    R.V = V;
+    if (const FunctionDecl *F = dyn_cast<FunctionDecl>(V->getDeclContext()); F && F->hasBody())
+      R.TraverseStmt(F->getBody());
+    else
+      return false;
+    return llvm::all_of(R.Found, [&](const Expr *E) { return scales(E, Depth + 1); });
+  }
+
+  const CXXRecordDecl *Record;
+  ASTContext &Context;
+  const SourceView &View;
+  const UnitFacts &Facts;
+};
+
+} // namespace
+
+std::optional<Refusal> sizeObserver(const CXXRecordDecl *Record, llvm::ArrayRef<Decl *> Scope, ASTContext &Context,
+                                    const SourceView &View, const UnitFacts &Facts) {
+  Observer O(Record, Context, View, Facts);
+  for (Decl *D : Scope)
+    if (!O.TraverseDecl(D))
+      break;
+  return O.Found;
+}
+
+} // namespace restride

@@ -1,0 +1,24 @@
+// Byte counts and record sizes: what a program may say about them so that the
+// record can move.
+#pragma once
+
+#include "analysis/program/Uses.h"
+
+namespace restride {
+
+enum class ByteCount {
+  Unclear,  ///< not seen to be a whole number of records
+  Whole,    ///< a whole number of records, by its value
+  Scaled,   ///< a multiple of sizeof the record, so it follows the record's size
+};
+
+/// How \p Bytes relates to the size of \p Record.
+ByteCount byteCount(const clang::Expr *Bytes, const clang::CXXRecordDecl *Record, const clang::ASTContext &Context,
+                    const UnitFacts &Facts);
+
+/// The first place in \p Scope where somebody could notice a change of the
+/// size of \p Record: nothing if the record can be aligned in place.
+std::optional<Refusal> sizeObserver(const clang::CXXRecordDecl *Record, llvm::ArrayRef<clang::Decl *> Scope,
+                                    clang::ASTContext &Context, const SourceView &View, const UnitFacts &Facts);
+
+} // namespace restride

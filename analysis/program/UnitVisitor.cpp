@@ -1,0 +1,253 @@
+#include "analysis/program/UnitVisitor.h"
+#include "analysis/program/Launches.h"
+
+#include "clang/AST/ParentMapContext.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+
+using namespace clang;
+
+namespace restride {
+
+namespace {
+
+/// Knows the function it is in, and whether that is a template's pattern.
+template <typename Derived> class FunctionVisitor : public RecursiveASTVisitor<Derived> {
+public:
+  bool shouldVisitTemplateInstantiations() const { return true; }
+  bool TraverseDecl(Decl *D) {
+    if (!D || D->isImplicit())
+      return !D || !isa<CXXRecordDecl>(D) || RecursiveASTVisitor<Derived>::TraverseDecl(D);
+    const FunctionDecl *Outer = Function;
+    if (const FunctionDecl *F = dyn_cast<FunctionDecl>(D))
+      Function = F;
+    bool Go = RecursiveASTVisitor<Derived>::TraverseDecl(D);
+    Function = Outer;
+    return Go;
+  }
+
+protected:
+  bool inTemplate() const { return Function && Function->isDependentContext(); }
+  const FunctionDecl *Function = nullptr;
+};
+
+class DeclarationVisitor : public FunctionVisitor<DeclarationVisitor> {
+public:
+  DeclarationVisitor(Unit &U, const SourceView &View, Flow &Graph, DeclarationTable &Table, ASTContext &Context)
+      : U(U), View(View), Graph(Graph), Table(Table), Context(Context) {}
+
+  bool VisitDeclaratorDecl(DeclaratorDecl *D) {
+    if (!isa<VarDecl, FieldDecl>(D) || D->isImplicit() || inTemplate())
+      return true;
+    std::optional<NodeId> Node = Graph.node(D);
+    Table.add(D);
+    if (!Node)
+      return true;
+    if (const VarDecl *V = dyn_cast<VarDecl>(D); V && (V->hasAttr<CUDADeviceAttr>() || V->hasAttr<CUDAConstantAttr>() || V->hasAttr<CUDASharedAttr>()))
+      Graph.refuse(*Node, D->getLocation(), "'" + D->getName().str() + "' is a pointer in device memory");
+    return true;
+  }
+
+  bool VisitFunctionDecl(FunctionDecl *F) {
+    if (F->isImplicit() || F->isDependentContext())
+      return true;
+    if (std::optional<NodeId> Result = Graph.result(F)) {
+      Table.addResult(F, *Result);
+      if (std::optional<NodeId> First = Graph.result(F->getFirstDecl()))
+        Graph.unite(*Result, *First);
+    }
+    bool Kernel = F->hasAttr<CUDAGlobalAttr>();
+    bool Explicit = F->getTemplateSpecializationKind() == TSK_ExplicitInstantiationDefinition ||
+                    F->getTemplateSpecializationKind() == TSK_ExplicitInstantiationDeclaration;
+    const FunctionDecl *First = F->getFirstDecl();
+    for (unsigned I = 0; I < F->getNumParams(); ++I) {
+      std::optional<NodeId> Node = Graph.node(F->getParamDecl(I));
+      if (!Node)
+        continue;
+      if (I < First->getNumParams())
+        if (std::optional<NodeId> Other = Graph.node(First->getParamDecl(I)))
+          Graph.unite(*Node, *Other);
+      if (Kernel && F->isThisDeclarationADefinition()) {
+        Graph.facts(*Node).KernelParameter = true;
+        Graph.facts(*Node).Kernels.push_back(mangledKernel(F, Context));
+      }
+      if (Explicit)
+        Graph.refuse(*Node, F->getPointOfInstantiation(), "'" + F->getNameAsString() + "' is instantiated explicitly, with the pointer's type");
+      if (!F->isDefined() && View.isUserCode(F->getLocation()))
+        Graph.refuse(*Node, F->getLocation(), "the body of '" + F->getNameAsString() + "' is not seen");
+    }
+    if (Kernel && F->isThisDeclarationADefinition())
+      U.Kernels.push_back(F);
+    return true;
+  }
+
+  bool VisitDeclRefExpr(DeclRefExpr *E) {
+    if (inTemplate())
+      return true;
+    if (const FunctionDecl *F = dyn_cast<FunctionDecl>(E->getDecl()))
+      functionUsed(E, F);
+    const VarDecl *V = dyn_cast<VarDecl>(E->getDecl());
+    if (!V)
+      return true;
+    // Anything but reading its value may change it.
+    const Stmt *Parent = nullptr;
+    const Expr *Child = E;
+    for (;;) {
+      auto Parents = Context.getParents(*Child);
+      Parent = Parents.empty() ? nullptr : Parents[0].get<Stmt>();
+      if (!Parent || !isa<ParenExpr>(Parent))
+        break;
+      Child = cast<Expr>(Parent);
+    }
+    const ImplicitCastExpr *Cast = dyn_cast_or_null<ImplicitCastExpr>(Parent);
+    bool Reads = (Cast && Cast->getCastKind() == CK_LValueToRValue) || isa_and_nonnull<UnaryExprOrTypeTraitExpr>(Parent) ||
+                 isa_and_nonnull<LambdaExpr>(Parent);
+    if (Reads)
+      return true;
+    unsigned Key = V->getLocation().getRawEncoding();
+    U.Facts.Modified.insert(Key);
+    if (const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(Parent); B && B->getOpcode() == BO_Assign && B->getLHS() == Child)
+      U.Facts.Assigned[Key].push_back(B->getRHS());
+    return true;
+  }
+
+  bool VisitCallExpr(CallExpr *Call) {
+    const FunctionDecl *Callee = Call->getDirectCallee();
+    if (inTemplate() || !Callee || isa<CXXOperatorCallExpr>(Call))
+      return true;
+    const FunctionDecl *Definition = nullptr;
+    if (View.isUserCode(Callee->getLocation()) && Callee->hasBody(Definition))
+      for (unsigned I = 0; I < std::min(Call->getNumArgs(), Definition->getNumParams()); ++I)
+        U.Facts.Arguments[Definition->getParamDecl(I)->getLocation().getRawEncoding()].push_back(Call->getArg(I));
+    if (const CUDAKernelCallExpr *Launch = dyn_cast<CUDAKernelCallExpr>(Call))
+      U.Facts.Launches.push_back(Launch);
+    return true;
+  }
+
+private:
+  /// A function that is not called but handed around fixes its parameter types,
+  /// except for the runtime's questions about kernels.
+  void functionUsed(const DeclRefExpr *E, const FunctionDecl *F) {
+    const Stmt *Parent = nullptr;
+    const Expr *Child = E;
+    for (;;) {
+      auto Parents = Context.getParents(*Child);
+      Parent = Parents.empty() ? nullptr : Parents[0].get<Stmt>();
+      if (!Parent || !(isa<CastExpr, ParenExpr>(Parent) || (isa<UnaryOperator>(Parent) && cast<UnaryOperator>(Parent)->getOpcode() == UO_AddrOf)))
+        break;
+      Child = cast<Expr>(Parent);
+    }
+    const CallExpr *Call = dyn_cast_or_null<CallExpr>(Parent);
+    if (Call && Call->getCallee() == Child)
+      return;
+    const FunctionDecl *Asked = Call ? Call->getDirectCallee() : nullptr;
+    if (Asked && Asked->getDeclName().isIdentifier() && !View.isUserCode(Asked->getLocation()) &&
+        (Asked->getName().starts_with("cudaFunc") || Asked->getName().starts_with("cudaOccupancy")))
+      return;
+    for (const ParmVarDecl *P : F->parameters())
+      if (std::optional<NodeId> Node = Graph.node(P))
+        Graph.refuse(*Node, E->getExprLoc(), "'" + F->getNameAsString() + "' is used as a function pointer");
+  }
+
+  Unit &U;
+  const SourceView &View;
+  Flow &Graph;
+  DeclarationTable &Table;
+  ASTContext &Context;
+};
+
+class UseVisitor : public FunctionVisitor<UseVisitor> {
+public:
+  UseVisitor(Unit &U, const SourceView &View, Flow &Graph, ASTContext &Context)
+      : U(U), View(View), Graph(Graph), Classifier(Context, View, Graph, U.Facts) {}
+
+  bool VisitDeclRefExpr(DeclRefExpr *E) { return reference(E, E->getDecl()); }
+  bool VisitMemberExpr(MemberExpr *E) { return reference(E, E->getMemberDecl()); }
+  bool VisitCallExpr(CallExpr *E) {
+    const FunctionDecl *Callee = E->getDirectCallee();
+    if (inTemplate() || !Callee)
+      return true;
+    if (std::optional<NodeId> Node = Graph.result(Callee))
+      Classifier.callResult(E, *Node);
+    for (unsigned I = 0; I < std::min(E->getNumArgs(), Callee->getNumParams()); ++I)
+      if (std::optional<NodeId> Node = Graph.node(Callee->getParamDecl(I)); Node && !isa<CXXOperatorCallExpr>(E))
+        Classifier.flowInto(*Node, E->getArg(I));
+    return true;
+  }
+  bool VisitReturnStmt(ReturnStmt *R) {
+    if (!inTemplate() && Function && R->getRetValue())
+      if (std::optional<NodeId> Node = Graph.result(Function))
+        Classifier.flowInto(*Node, R->getRetValue());
+    return true;
+  }
+  bool VisitVarDecl(VarDecl *V) {
+    if (!inTemplate() && !isa<ParmVarDecl>(V) && V->getInit())
+      Initialised.push_back(V);
+    return true;
+  }
+  bool VisitParmVarDecl(ParmVarDecl *P) {
+    if (!inTemplate() && P->hasDefaultArg() && !P->hasUninstantiatedDefaultArg())
+      Initialised.push_back(P);
+    return true;
+  }
+  bool VisitFieldDecl(FieldDecl *F) {
+    if (std::optional<NodeId> Node = Graph.node(F); Node && F->hasInClassInitializer())
+      Classifier.flowInto(*Node, F->getInClassInitializer());
+    return true;
+  }
+
+  void finish() {
+    for (const VarDecl *V : Initialised) {
+      std::optional<NodeId> Node = Graph.node(V);
+      if (!Node || U.Facts.Aliases.count(V->getLocation().getRawEncoding()))
+        continue;
+      const Expr *Init = isa<ParmVarDecl>(V) ? cast<ParmVarDecl>(V)->getDefaultArg() : V->getInit();
+      if (const InitListExpr *L = dyn_cast<InitListExpr>(Init)) {
+        if (L->getNumInits() == 0)
+          continue;
+        Init = L->getInit(0);
+      }
+      if (!isa<ImplicitValueInitExpr>(Init))
+        Classifier.flowInto(*Node, Init);
+    }
+  }
+
+private:
+  bool reference(const Expr *E, const ValueDecl *D) {
+    if (inTemplate()) {
+      if (std::optional<NodeId> Node = isa<VarDecl, FieldDecl>(D) ? Graph.node(D) : std::nullopt)
+        U.Facts.InTemplates.push_back({E->getExprLoc(), *Node});
+      return true;
+    }
+    U.Facts.Explained.insert(E->getExprLoc().getRawEncoding());
+    Classifier.reference(E, D);
+    return true;
+  }
+
+  Unit &U;
+  const SourceView &View;
+  Flow &Graph;
+  UseClassifier Classifier;
+  std::vector<const VarDecl *> Initialised;
+};
+
+} // namespace
+
+void collectDeclarations(Unit &U, const SourceView &View, Flow &Graph, DeclarationTable &Table, ASTContext &Context) {
+  DeclarationVisitor V(U, View, Graph, Table, Context);
+  for (Decl *D : U.Scope)
+    V.TraverseDecl(D);
+}
+
+void collectUses(Unit &U, const SourceView &View, Flow &Graph, ASTContext &Context) {
+  UseVisitor V(U, View, Graph, Context);
+  for (Decl *D : U.Scope)
+    V.TraverseDecl(D);
+  V.finish();
+  // What no instantiation shows is not known: a template nobody uses, a branch
+  // of `if constexpr` that is never taken.
+  for (const auto &[L, Node] : U.Facts.InTemplates)
+    if (!U.Facts.Explained.count(L.getRawEncoding()))
+      Graph.refuse(Node, L, "this use is in a template, or a part of one, that is not instantiated");
+}
+
+} // namespace restride

@@ -1,0 +1,113 @@
+// Classifies every use of a tracked pointer. From each reference the walk goes
+// up through the expressions around it until something consumes the value: a
+// member access, a copy, a call, another pointer. What it does not know refuses
+// the array, with the place.
+//
+// Pointers.cpp follows pointers, Elements.cpp elements and their members,
+// HostSites.cpp calls of the CUDA runtime.
+#pragma once
+
+#include "analysis/program/Flow.h"
+
+#include "clang/AST/ExprCXX.h"
+
+#include <map>
+
+namespace restride {
+
+/// A pointer value on its way up: a node's pointer plus terms.
+struct Pointer {
+  NodeId Node = 0;
+  const clang::Expr *Base = nullptr; ///< the expression without offset; null: by name
+  std::string BaseName;
+  struct Term {
+    const clang::Expr *E = nullptr; ///< null: by name
+    std::string Name;
+    bool Negative = false;
+  };
+  std::vector<Term> Terms;
+};
+
+/// A never-changing `T *q = p + i` or `T &r = p[i]`: q and r stand for this.
+struct AliasFacts {
+  NodeId Node;
+  const clang::VarDecl *BaseVariable;
+  std::string Name;
+};
+
+/// Facts about the translation unit that the classifier and the passes after it share.
+struct UnitFacts {
+  /// Variables (place of declaration) that change after their initialisation or
+  /// whose address is taken.
+  std::set<unsigned> Modified;
+  /// Aliases by place of declaration; filled while uses are classified.
+  std::map<unsigned, AliasFacts> Aliases;
+  /// All arguments given to a parameter (by its place), over all calls seen.
+  std::map<unsigned, std::vector<const clang::Expr *>> Arguments;
+  /// Everything assigned to a variable after its initialisation.
+  std::map<unsigned, std::vector<const clang::Expr *>> Assigned;
+  std::vector<const clang::CUDAKernelCallExpr *> Launches;
+  /// References inside templates (offset and node), and those which an
+  /// instantiation explained.
+  std::vector<std::pair<clang::SourceLocation, NodeId>> InTemplates;
+  std::set<unsigned> Explained;
+  /// The host call of a site, for what is evaluated later.
+  struct Call {
+    NodeId Node;
+    size_t Index; ///< into Sites.Calls
+    const clang::CallExpr *E;
+    const clang::Expr *Bytes; ///< null where there is none
+  };
+  std::vector<Call> Calls;
+};
+
+bool isModified(const UnitFacts &Facts, const clang::VarDecl *V);
+
+class UseClassifier {
+public:
+  UseClassifier(clang::ASTContext &Context, const SourceView &View, Flow &Graph, UnitFacts &Facts)
+      : Context(Context), View(View), Graph(Graph), Facts(Facts) {}
+
+  /// \p E names a node: a DeclRefExpr or MemberExpr.
+  void reference(const clang::Expr *E, const clang::ValueDecl *D);
+  /// A call whose result is a node.
+  void callResult(const clang::CallExpr *E, NodeId Node);
+  /// The value that \p Source brings into \p Node is known, or the class is refused.
+  void flowInto(NodeId Node, const clang::Expr *Source);
+
+private:
+  // Pointers.cpp
+  void pointer(const clang::Expr *E, Pointer P);
+  void pointerArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);
+  void pointerInitialises(const clang::VarDecl *V, const clang::Expr *E, const Pointer &P);
+  void addressOfPointer(const clang::Expr *E, const Pointer &P);
+  bool comparison(const clang::BinaryOperator *B, const clang::Expr *E, const Pointer &P);
+  void test(const clang::Expr *E, const Pointer &P);
+  bool isTracked(const clang::Expr *E);
+  void shifted(const clang::Expr *E, const Pointer &P);
+  bool aliasBase(const Pointer &P, const clang::VarDecl *V);
+  void makeAlias(const clang::VarDecl *V, const Pointer &P);
+  // Elements.cpp
+  void element(const clang::Expr *E, Pointer P);
+  void member(const clang::Expr *E, const Pointer &P, std::vector<const clang::Expr *> Path);
+  void leafAddress(const clang::Expr *E, const Pointer &P, const std::vector<std::string> &ArrayPath);
+  bool copies(const clang::Expr *E, const clang::Stmt *Parent);
+  void addAccess(Access::Kind K, const clang::Expr *E, const Pointer &P, llvm::ArrayRef<const clang::Expr *> Path,
+                 const clang::Expr *Value = nullptr);
+  // HostSites.cpp
+  bool runtimeCall(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P, bool AddressOf);
+  bool isRuntimeFunction(const clang::FunctionDecl *F) const;
+
+  // What they share.
+  const clang::Stmt *parent(const clang::Expr *E, const clang::VarDecl **Variable = nullptr) const;
+  std::optional<Element> elementOf(const Pointer &P, clang::SourceLocation L);
+  void refuse(const Pointer &P, clang::SourceLocation L, std::string Reason, std::string Layout = "");
+  bool resultIsUnused(const clang::Expr *E) const;
+
+  clang::ASTContext &Context;
+  const SourceView &View;
+  Flow &Graph;
+  UnitFacts &Facts;
+};
+
+} // namespace restride

@@ -1,0 +1,42 @@
+#include "layouts/Record.h"
+
+namespace restride {
+
+static void addLeaves(const Field &F, const std::string &Prefix, uint64_t Base, std::vector<Leaf> &Out);
+
+/// One array element of \p F (or F itself, where it is no array) at \p Base.
+static void addElement(const Field &F, const std::string &Path, uint64_t Base, uint64_t Size,
+                       std::vector<Leaf> &Out) {
+  if (F.Members.empty()) {
+    Out.push_back({Path, F.Type, Base, Size, F.Align});
+    return;
+  }
+  for (const Field &M : F.Members)
+    addLeaves(M, Path, Base, Out);
+}
+
+static void addLeaves(const Field &F, const std::string &Prefix, uint64_t Base, std::vector<Leaf> &Out) {
+  std::string Path = Prefix + "." + F.Name;
+  uint64_t Begin = Base + F.Offset;
+  if (F.Extents.empty() || F.KeepWhole) {
+    addElement(F, Path, Begin, F.Size, Out);
+    return;
+  }
+  uint64_t N = F.arrayElements(), Size = F.Size / N;
+  for (uint64_t I = 0; I < N; ++I) {
+    std::string Subscripts;
+    uint64_t Rest = I;
+    for (size_t D = F.Extents.size(); D-- > 0; Rest /= F.Extents[D])
+      Subscripts = "[" + std::to_string(Rest % F.Extents[D]) + "]" + Subscripts;
+    addElement(F, Path + Subscripts, Begin + I * Size, Size, Out);
+  }
+}
+
+std::vector<Leaf> leaves(const Record &R) {
+  std::vector<Leaf> Out;
+  for (const Field &F : R.Fields)
+    addLeaves(F, "", 0, Out);
+  return Out;
+}
+
+} // namespace restride

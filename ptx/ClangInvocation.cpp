@@ -1,0 +1,94 @@
+#include "ptx/ClangInvocation.h"
+
+#include "clang/Basic/Diagnostic.h"
+#include "clang/Basic/DiagnosticIDs.h"
+#include "clang/Basic/DiagnosticOptions.h"
+#include "clang/Driver/Compilation.h"
+#include "clang/Driver/Driver.h"
+#include "clang/Driver/Job.h"
+#include "clang/Driver/Tool.h"
+#include "clang/Frontend/CompilerInvocation.h"
+#include "clang/Frontend/TextDiagnosticBuffer.h"
+#include "clang/Options/OptionUtils.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/VirtualFileSystem.h"
+#include "llvm/TargetParser/Host.h"
+
+namespace restride::ptx {
+using namespace llvm;
+
+std::string clangResourceDir() {
+  if (sys::fs::is_directory(RESTRIDE_CLANG_RESOURCE_DIR))
+    return RESTRIDE_CLANG_RESOURCE_DIR;
+  // The shared library lies in <prefix>/lib, where the driver's executable
+  // would lie in <prefix>/bin.
+  std::string Library =
+      sys::fs::getMainExecutable("", reinterpret_cast<void *>(&clang::CompilerInvocation::CreateFromArgs));
+  return clang::GetResourcesPath(Library);
+}
+
+/// A driver command line. The user's flags come last, so that they win.
+static std::vector<std::string> driverArguments(StringRef MainFile, const CompileOptions &Options, Side Which) {
+  std::vector<std::string> Args = {"clang", "-x", "cuda", "--cuda-path=" + Options.CudaPath,
+                                   "--cuda-gpu-arch=" + Options.Arch,
+                                   // Newer toolkits drop architectures that Clang still knows.
+                                   "--no-cuda-version-check", "-resource-dir=" + clangResourceDir(),
+                                   // Warnings about the user's code are not this tool's business.
+                                   "-w", "-Wno-unknown-cuda-version"};
+  if (!Options.WorkingDirectory.empty())
+    Args.push_back("-working-directory=" + Options.WorkingDirectory);
+  if (Which == Side::Host)
+    Args.insert(Args.end(), {"--cuda-host-only", "-fsyntax-only"});
+  else
+    Args.insert(Args.end(), {"--cuda-device-only", "-S", "-O3", "-gline-tables-only", "-o", "-"});
+  Args.insert(Args.end(), Options.Flags.begin(), Options.Flags.end());
+  // Since CUDA 13, thrust and cub are found by nvcc in a folder of their own.
+  SmallString<128> Cccl(Options.CudaPath);
+  sys::path::append(Cccl, "include", "cccl");
+  if (sys::fs::is_directory(Cccl))
+    Args.insert(Args.end(), {"-isystem", Cccl.str().str()});
+  Args.insert(Args.end(), {"--", MainFile.str()});
+  return Args;
+}
+
+static Error firstError(const clang::TextDiagnosticBuffer &Buffer, StringRef Fallback) {
+  if (Buffer.err_begin() != Buffer.err_end())
+    return createStringError(Buffer.err_begin()->second);
+  return createStringError(Fallback);
+}
+
+Expected<std::shared_ptr<clang::CompilerInvocation>> createCudaInvocation(StringRef MainFile,
+                                                                          const CompileOptions &Options, Side Which) {
+  std::vector<std::string> Strings = driverArguments(MainFile, Options, Which);
+  std::vector<const char *> Args;
+  for (const std::string &S : Strings)
+    Args.push_back(S.c_str());
+
+  clang::DiagnosticOptions DiagOptions;
+  clang::TextDiagnosticBuffer Buffer;
+  auto Diags = makeIntrusiveRefCnt<clang::DiagnosticsEngine>(clang::DiagnosticIDs::create(), DiagOptions, &Buffer,
+                                                             /*ShouldOwnClient=*/false);
+  // Diagnostics of the driver are wanted where they are errors.
+  Diags->setIgnoreAllWarnings(true);
+
+  clang::driver::Driver Driver(clangResourceDir() + "/../../../bin/clang", sys::getDefaultTargetTriple(), *Diags);
+  Driver.setProbePrecompiled(false);
+  Driver.setCheckInputsExist(false); // the text may come from memory
+  std::unique_ptr<clang::driver::Compilation> Compilation(Driver.BuildCompilation(Args));
+  if (!Compilation || Diags->hasErrorOccurred())
+    return firstError(Buffer, "Clang's driver refused the compiler flags");
+
+  for (const clang::driver::Command &Job : Compilation->getJobs()) {
+    if (StringRef(Job.getCreator().getName()) != "clang")
+      continue;
+    auto Invocation = std::make_shared<clang::CompilerInvocation>();
+    if (!clang::CompilerInvocation::CreateFromArgs(*Invocation, Job.getArguments(), *Diags))
+      return firstError(Buffer, "Clang refused the compiler flags");
+    return Invocation;
+  }
+  return createStringError("Clang's driver planned no compilation");
+}
+
+} // namespace restride::ptx

@@ -1,0 +1,25 @@
+// How Clang is asked to read CUDA: one driver run turns the user's flags into
+// the cc1 arguments of the host or of the device side, so that parsing and
+// compiling see the same program.
+#pragma once
+
+#include "ptx/Compile.h"
+
+namespace clang {
+class CompilerInvocation;
+class DiagnosticsEngine;
+} // namespace clang
+
+namespace restride::ptx {
+
+enum class Side { Host, Device };
+
+/// The cc1 invocation for \p MainFile. Bad flags are an error of one line.
+llvm::Expected<std::shared_ptr<clang::CompilerInvocation>>
+createCudaInvocation(llvm::StringRef MainFile, const CompileOptions &Options, Side Which);
+
+/// Clang's own headers (cuda_wrappers, __clang_cuda_runtime_wrapper.h): where
+/// this Clang was configured, else below the library that is running.
+std::string clangResourceDir();
+
+} // namespace restride::ptx

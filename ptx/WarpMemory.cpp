@@ -1,0 +1,176 @@
+#include "ptx/WarpMemory.h"
+
+#include <bit>
+
+using namespace restride::ptx;
+
+template <typename FnT> static void forLanes(uint32_t Mask, FnT Fn) {
+  for (; Mask; Mask &= Mask - 1)
+    Fn(unsigned(std::countr_zero(Mask)));
+}
+
+uint64_t WarpMemory::leaf(const MicroOp &Op, uint64_t Address) const {
+  if (Op.IsPointer && Op.Bits == 64) {
+    // A range of its own, away from those of the parameters.
+    constexpr uint64_t First = uint64_t(1) << 55, Ranges = 1 << 14;
+    return First + (randomBelow(Address, Ranges) << RangeBits);
+  }
+  uint64_t Count = Facts.Elements;
+  if (Op.Bits < 32)
+    Count = std::min(Count, uint64_t(1) << (Op.Bits - (Op.Signed ? 1 : 0)));
+  return randomBelow(Address, Count);
+}
+
+std::optional<StoredValue> WarpMemory::argument(const MicroOp &Op, uint64_t Offset) const {
+  const ParameterSlot *Slot = P.Addresses.parameterAt(Offset);
+  if (!Slot)
+    return std::nullopt;
+  const bool Whole = Slot->Bytes == Slot->Ty.bytes();
+  if (Op.Float || (Whole && Slot->Ty.K == Type::Float))
+    return StoredValue{scramble(Offset + 1), true};
+  std::optional<int64_t> Given;
+  if (Whole && Slot->Position < Facts.Arguments.size())
+    Given = Facts.Arguments[Slot->Position];
+  const bool Wide = Op.ElementBytes == 8;
+  if (Wide && !Given && (Op.IsPointer || Slot->IsPointer)) {
+    const uint64_t Word = Slot->FirstWord + (Offset - Slot->Offset) / 8;
+    return StoredValue{(Word + 1) << RangeBits, false};
+  }
+  int64_t Value = Given.value_or(Facts.DefaultInteger);
+  if (!Given && Op.ElementBytes < 4) // keep it positive, and a bool true
+    Value = std::min<int64_t>(Value, Op.ElementBytes == 1 ? 0x7f : 0x7fff);
+  return StoredValue{uint64_t(Value), false};
+}
+
+StoredValue WarpMemory::read(const MicroOp &Op, Space Where, unsigned Lane, uint64_t Address) const {
+  std::optional<StoredValue> V;
+  if (Where == Space::Local)
+    V = Local.load(Lane, Address, Op.ElementBytes);
+  else if (Where == Space::Shared)
+    V = Shared.load(0, Address, Op.ElementBytes);
+  else if (Where == Space::Param) {
+    V = argument(Op, Address);
+    if (!V)
+      V = Parameter.load(Lane, Address, Op.ElementBytes);
+  }
+  if (V)
+    return *V;
+  // Local memory of different lanes is different memory.
+  const uint64_t Seed = Where == Space::Local ? Address * 32 + Lane : Address;
+  return {leaf(Op, Seed ^ window(Where)), true};
+}
+
+void WarpMemory::write(Space Where, unsigned Lane, uint64_t Address, unsigned Bytes, StoredValue V) {
+  if (Where == Space::Local)
+    Local.store(Lane, Address, Bytes, V);
+  else if (Where == Space::Shared)
+    Shared.store(0, Address, Bytes, V);
+  else if (Where == Space::Param)
+    Parameter.store(Lane, Address, Bytes, V);
+}
+
+void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R) {
+  for (unsigned D = 0; D < Op.DestCount; ++D) {
+    const Slot To = P.Slots[Op.FirstDest + D];
+    if (To < 0)
+      continue;
+    forLanes(Mask, [&](unsigned L) {
+      const StoredValue V = read(Op, Where, L, Address[L] + uint64_t(D) * Op.ElementBytes);
+      // Narrow signed values extend to the register they are loaded into.
+      const bool Extends = Op.Signed && Op.Bits < 32;
+      R.Values[To][L] = Extends ? lowBits(uint64_t(signExtend(V.Bits, Op.Bits)), 32) : lowBits(V.Bits, Op.Bits);
+      const uint32_t Bit = uint32_t(1) << L;
+      R.Unknown[To] = V.Unknown ? R.Unknown[To] | Bit : R.Unknown[To] & ~Bit;
+    });
+  }
+}
+
+void WarpMemory::store(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, const RegisterFile &R) {
+  if (Where == Space::Global || Where == Space::Const)
+    return;
+  for (unsigned S = 0; S < Op.SrcCount; ++S) {
+    const Slot From = P.Slots[Op.FirstSrc + S];
+    if (From < 0)
+      continue;
+    forLanes(Mask, [&](unsigned L) {
+      write(Where, L, Address[L] + uint64_t(S) * Op.ElementBytes, Op.ElementBytes,
+            {R.Values[From][L], (R.Unknown[From] >> L & 1) != 0});
+    });
+  }
+}
+
+void WarpMemory::atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R) {
+  ++Atomics;
+  const uint64_t First = Address[unsigned(std::countr_zero(Mask))];
+  bool OneAddress = true;
+  forLanes(Mask, [&](unsigned L) { OneAddress &= Address[L] == First; });
+  const bool Counts = OneAddress && Mode(Op.Variant) == Mode::Add;
+  for (unsigned D = 0; D < Op.DestCount; ++D) {
+    const Slot To = P.Slots[Op.FirstDest + D];
+    if (To < 0)
+      continue;
+    // Lanes that add to one counter get consecutive slots.
+    uint64_t Rank = 0;
+    forLanes(Mask, [&](unsigned L) {
+      const uint64_t Base = leaf(Op, (Address[L] ^ window(Where)) + (Atomics << 20) + D);
+      R.Values[To][L] = lowBits(Base + (Counts ? Rank++ : 0), Op.Bits);
+    });
+    R.Unknown[To] |= Mask;
+  }
+  forLanes(Mask, [&](unsigned L) {
+    write(Where, L, Address[L], Op.ElementBytes, {leaf(Op, Address[L] + (Atomics << 20)), true});
+  });
+}
+
+bool WarpMemory::access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Request &Out) {
+  if (!Mask || Op.Address < 0)
+    return false;
+  Space Where = Op.Mem;
+  Lanes Address;
+  for (unsigned L = 0; L < 32; ++L)
+    Address[L] = R.Values[Op.Address][L] + uint64_t(Op.Offset);
+  if (Where == Space::Generic || Where == Space::None) {
+    // Lanes of one instruction hardly ever mix spaces: the first one decides.
+    Where = spaceOf(Address[unsigned(std::countr_zero(Mask))]);
+    if (Where != Space::Global && Where != Space::Const)
+      for (uint64_t &A : Address)
+        A &= OffsetMask;
+  }
+  Out.Mask = Mask;
+  Out.Mem = Where;
+  Out.DependsOnLoad = (R.Unknown[Op.Address] & Mask) != 0;
+  if (Where == Space::Local) {
+    // As the hardware interleaves it: the same offset of all lanes in a row.
+    const uint64_t Base = window(Space::Local) | ((WarpId & 0xfffffffff) << 24);
+    const uint64_t Bytes = uint64_t(Op.ElementBytes) * Op.Vector;
+    for (unsigned L = 0; L < 32; ++L)
+      Out.Address[L] = Base + (Address[L] & 0x7ffff) * 32 + L * Bytes;
+  } else {
+    Out.Address = Address;
+  }
+
+  switch (Op.Op) {
+  case Opcode::Ld:
+  case Opcode::LdParam:
+    load(Op, Where, Mask, Address, R);
+    break;
+  case Opcode::St:
+  case Opcode::StParam:
+    store(Op, Where, Mask, Address, R);
+    break;
+  case Opcode::Atom:
+  case Opcode::Red:
+    atomic(Op, Where, Mask, Address, R);
+    break;
+  default: // CpAsync: what arrives in shared memory is loaded data, as if never stored
+    break;
+  }
+  return Where == Space::Global || Where == Space::Shared || Where == Space::Local;
+}
+
+void WarpMemory::call(const Instruction &Call, uint32_t Mask) {
+  for (const Operand &Result : Call.Dest) {
+    const AddressMap::CallBlock Block = P.Addresses.callBlock(Result.Name);
+    forLanes(Mask, [&](unsigned L) { Parameter.forget(L, Block.Offset, Block.Bytes); });
+  }
+}

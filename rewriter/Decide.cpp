@@ -1,0 +1,163 @@
+#include "rewriter/Decide.h"
+#include "rewriter/Describe.h"
+
+#include "llvm/Support/ThreadPool.h"
+
+namespace restride {
+
+namespace {
+
+/// One layout of the candidate at hand: a score or a refusal.
+struct Trial {
+  const Layout *L = nullptr;
+  Plan Layouts;
+  Rewritten Text;
+  Compiled Code;
+  cost::Score Score;
+  std::optional<Refusal> Refused;
+};
+
+} // namespace
+
+static bool isWanted(const Candidate &C, const Options &O) {
+  if (O.Structs.empty())
+    return true;
+  llvm::StringRef Record = C.Type.Name;
+  return llvm::any_of(O.Structs, [&](const std::string &S) { return S == Record || S == C.Name || Record.ends_with("::" + S); });
+}
+
+static cost::Model model(const Options &O) {
+  return O.Model == CostModel::Thesis ? cost::Model::Thesis : cost::Model::Throughput;
+}
+
+/// Kernels whose time can differ when \p I moves: those that take it, and those
+/// that take another array of its record, which an alignment in place changes too.
+static std::vector<std::string> affectedKernels(const Program &P, size_t I) {
+  std::vector<std::string> Out;
+  for (const Candidate &C : P.Candidates)
+    if (C.Where == P.Candidates[I].Where)
+      for (const std::string &K : C.Kernels)
+        if (!llvm::is_contained(Out, K))
+          Out.push_back(K);
+  return Out;
+}
+
+/// Writes, compiles and scores; what does not compile is a refusal of this layout.
+static void runTrial(Trial &T, size_t I, const DecideInput &In, VariantCompiler &Compiler, llvm::ArrayRef<std::string> Kernels) {
+  const Candidate &C = In.P.Candidates[I];
+  auto Refuse = [&](llvm::Error E, llvm::StringRef What) {
+    T.Refused = Refusal{T.L->name().str(), C.Where, (What + llvm::toString(std::move(E))).str()};
+  };
+  llvm::Expected<Rewritten> Text = writeVariant(In.P, T.Layouts, In.Source);
+  if (!Text)
+    return Refuse(Text.takeError(), "");
+  T.Text = std::move(*Text);
+  llvm::Expected<Compiled> Code = Compiler.compile(T.Text.Text);
+  if (!Code)
+    return Refuse(Code.takeError(), "the rewritten program does not compile: ");
+  T.Code = std::move(*Code);
+  llvm::Expected<cost::Score> Score = scorePlan(In.P, T.Layouts, Kernels, *T.Code.Module, In.Gpu, model(In.O));
+  if (!Score)
+    return Refuse(Score.takeError(), "it cannot be scored: ");
+  T.Score = std::move(*Score);
+}
+
+/// The layouts to try for candidate \p I, the one it has first.
+static std::vector<Trial> trials(size_t I, const Plan &Base, const DecideInput &In) {
+  std::vector<Trial> Out;
+  for (const Layout *L : catalogue()) {
+    bool Original = L == catalogue().front();
+    if (!Original && !In.O.Layout.empty() && In.O.Layout != L->name() && In.O.EmitVariants.empty())
+      continue;
+    Trial T;
+    T.L = L;
+    T.Layouts = Base;
+    T.Layouts[I] = L;
+    if (!Original)
+      T.Refused = refusalOf(In.P.Candidates[I], *L);
+    if (T.Refused)
+      T.Refused->Layout = L->name().str();
+    Out.push_back(std::move(T));
+  }
+  return Out;
+}
+
+static const Trial *choose(const std::vector<Trial> &All, const Options &O, Report::Candidate &Out) {
+  std::vector<const Trial *> Good;
+  std::vector<cost::Score> Scores;
+  for (const Trial &T : All)
+    if (!T.Refused) {
+      Good.push_back(&T);
+      Scores.push_back(T.Score);
+    }
+  if (!O.Layout.empty()) {
+    for (size_t I = 0; I < Good.size(); ++I)
+      if (Good[I]->L->name() == O.Layout) {
+        Out.Outcome = I == 0 ? Report::Status::Kept : Report::Status::Forced;
+        Out.PredictedSpeedup = Scores[I].total() > 0 ? Scores[0].total() / Scores[I].total() : 1;
+        return Good[I];
+      }
+    Out.Outcome = Report::Status::Refused;
+    return nullptr;
+  }
+  cost::Choice Choice = cost::choose(Scores, 0);
+  Out.Outcome = Choice.Winner == 0 ? Report::Status::Kept : Report::Status::Rewritten;
+  Out.PredictedSpeedup = Choice.Winner == 0 ? 1 : Choice.Speedup;
+  return Good[Choice.Winner];
+}
+
+llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler) {
+  Decision Out;
+  Out.Layouts.assign(In.P.Candidates.size(), catalogue().front());
+  llvm::DefaultThreadPool Pool(llvm::hardware_concurrency(In.O.Jobs));
+  for (size_t I = 0; I < In.P.Candidates.size(); ++I) {
+    const Candidate &C = In.P.Candidates[I];
+    if (!isWanted(C, In.O))
+      continue;
+    Report::Candidate Described = describe(C, In.P.File, In.Spelled);
+    if (C.refused() || In.O.List) {
+      Described.Outcome = C.refused() ? Report::Status::Refused : Report::Status::Kept;
+      if (!C.refused())
+        for (const Layout *L : catalogue().drop_front())
+          if (std::optional<Refusal> R = refusalOf(C, *L)) {
+            R->Layout = L->name().str();
+            Described.Refusals.push_back(describe(*R, In.P.File, In.Spelled));
+          }
+      Out.Candidates.push_back(std::move(Described));
+      continue;
+    }
+    std::vector<std::string> Kernels = affectedKernels(In.P, I);
+    std::vector<Trial> All = trials(I, Out.Layouts, In);
+    // The first compile of a text is the slowest, and the others need its verdict.
+    runTrial(All.front(), I, In, Compiler, Kernels);
+    if (All.front().Refused)
+      return llvm::createStringError("'" + In.Spelled + "' as it is: " + All.front().Refused->Reason);
+    for (Trial &T : llvm::MutableArrayRef(All).drop_front())
+      if (!T.Refused)
+        Pool.async([&T, &In, &Compiler, &Kernels, I] { runTrial(T, I, In, Compiler, Kernels); });
+    Pool.wait();
+
+    Described.Refusals.clear();
+    for (const Trial &T : All) {
+      if (T.Refused) {
+        Described.Refusals.push_back(describe(*T.Refused, In.P.File, In.Spelled));
+        continue;
+      }
+      Report::Variant V = describe(C, In.P, *T.L, T.Score, T.Text, In.Source);
+      if (!In.O.EmitVariants.empty())
+        V.Files.push_back({In.P.File, T.Text.Text, T.Code.Ptx});
+      Described.Variants.push_back(std::move(V));
+      for (const std::string &W : T.Score.Warnings)
+        if (!llvm::is_contained(Out.Warnings, W))
+          Out.Warnings.push_back(W);
+    }
+    if (const Trial *Winner = choose(All, In.O, Described)) {
+      Described.Winner = Winner->L->name().str();
+      Out.Layouts = Winner->Layouts;
+    }
+    Out.Candidates.push_back(std::move(Described));
+  }
+  return Out;
+}
+
+} // namespace restride

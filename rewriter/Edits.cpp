@@ -1,0 +1,88 @@
+#include "rewriter/Edits.h"
+
+#include <algorithm>
+
+namespace restride {
+
+unsigned Rewritten::original(unsigned New) const {
+  auto After = std::upper_bound(Copies.begin(), Copies.end(), New, [](unsigned N, const Copy &C) { return N < C.New; });
+  if (After == Copies.begin())
+    return 0;
+  const Copy &C = *std::prev(After);
+  return C.Old + std::min(New - C.New, C.Length);
+}
+
+namespace {
+
+class Renderer {
+public:
+  Renderer(llvm::StringRef Source, std::vector<Edit> All) : Source(Source), Edits(std::move(All)) {
+    std::stable_sort(Edits.begin(), Edits.end(), [](const Edit &A, const Edit &B) {
+      return A.Where.Begin != B.Where.Begin ? A.Where.Begin < B.Where.Begin : A.Where.End > B.Where.End;
+    });
+    Edits.erase(std::unique(Edits.begin(), Edits.end()), Edits.end());
+    Uses.resize(Edits.size());
+    Active.resize(Edits.size());
+  }
+
+  llvm::Expected<Rewritten> run() {
+    render({0, unsigned(Source.size())});
+    if (!Problem.empty())
+      return llvm::createStringError(Problem);
+    for (size_t I = 0; I < Edits.size(); ++I)
+      if (!Uses[I])
+        return llvm::createStringError("an edit at byte " + std::to_string(Edits[I].Where.Begin) +
+                                       " lies in text that another edit drops");
+    return std::move(Out);
+  }
+
+private:
+  void copy(unsigned Begin, unsigned End) {
+    if (Begin >= End)
+      return;
+    Out.Copies.push_back({unsigned(Out.Text.size()), Begin, End - Begin});
+    Out.Text += Source.slice(Begin, End);
+  }
+
+  void render(Range R) {
+    unsigned At = R.Begin;
+    auto First = std::lower_bound(Edits.begin(), Edits.end(), R.Begin, [](const Edit &E, unsigned Begin) { return E.Where.Begin < Begin; });
+    for (size_t I = First - Edits.begin(); I < Edits.size() && Edits[I].Where.Begin <= R.End; ++I) {
+      const Edit &E = Edits[I];
+      if (Active[I] || !R.contains(E.Where))
+        continue;
+      if (E.Where.Begin < At) { // inside of the edit before, which renders it
+        if (E.Where.End > At)
+          Problem = "two edits overlap at byte " + std::to_string(E.Where.Begin);
+        continue;
+      }
+      copy(At, E.Where.Begin);
+      ++Uses[I];
+      Active[I] = true;
+      for (const Piece &P : E.With) {
+        if (P.Source)
+          render(*P.Source);
+        else
+          Out.Text += P.Text;
+      }
+      Active[I] = false;
+      At = E.Where.End;
+    }
+    copy(At, R.End);
+  }
+
+  llvm::StringRef Source;
+  std::vector<Edit> Edits;
+  std::vector<unsigned> Uses;
+  std::vector<bool> Active;
+  Rewritten Out;
+  std::string Problem;
+};
+
+} // namespace
+
+llvm::Expected<Rewritten> applyEdits(llvm::StringRef Source, std::vector<Edit> Edits) {
+  return Renderer(Source, std::move(Edits)).run();
+}
+
+} // namespace restride

@@ -1,0 +1,15 @@
+// --emit-variants: every variant as source, with its PTX beside it.
+#pragma once
+
+#include "rewriter/Report.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+namespace restride {
+
+/// Writes DIR/<candidate>/<layout>/<file> and <file>.ptx. Two candidates of one
+/// record are <record> and <record>-<array>.
+llvm::Error emitVariants(const Report &R, llvm::StringRef Folder);
+
+} // namespace restride

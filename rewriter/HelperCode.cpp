@@ -1,0 +1,323 @@
+#include "rewriter/HelperCode.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+
+namespace restride {
+
+void HelperNeeds::add(const HelperNeeds &O) {
+  In.insert(O.In.begin(), O.In.end());
+  Out.insert(O.Out.begin(), O.Out.end());
+  Within.insert(O.Within.begin(), O.Within.end());
+  Fill.insert(O.Fill.begin(), O.Fill.end());
+  Allocate.insert(O.Allocate.begin(), O.Allocate.end());
+  Release.insert(O.Release.begin(), O.Release.end());
+  PartStores.insert(O.PartStores.begin(), O.PartStores.end());
+  InAt |= O.InAt, OutAt |= O.OutAt, WithinAt |= O.WithinAt, FillAt |= O.FillAt;
+  Load |= O.Load, Store |= O.Store, Shift |= O.Shift;
+}
+
+std::string handleName(const Record &R, const Layout &L, const std::vector<std::string> &Taken) {
+  std::string Base = R.Name.substr(R.Name.rfind(':') == std::string::npos ? 0 : R.Name.rfind(':') + 1);
+  bool Lower = std::none_of(Base.begin(), Base.end(), [](char C) { return llvm::isUpper(C); });
+  std::string Name = Base + (Lower ? "_" + L.suffix().lower() : L.suffix().str());
+  // A helper's name has the handle's in front, so all of them must be free.
+  auto IsTaken = [&](const std::string &N) {
+    return std::any_of(Taken.begin(), Taken.end(), [&](const std::string &T) { return llvm::StringRef(T).starts_with(N); });
+  };
+  std::string Free = Name;
+  for (unsigned I = 2; IsTaken(Free); ++I)
+    Free = Name + std::to_string(I);
+  return Free;
+}
+
+std::string helperName(llvm::StringRef Handle, HostCall::Api What) {
+  static constexpr llvm::StringRef Names[] = {"malloc", "mallocManaged", "mallocAsync", "free",       "freeAsync",
+                                              "memcpy", "memcpyAsync",   "memset",      "memsetAsync"};
+  return (Handle + "_" + Names[What]).str();
+}
+
+namespace {
+
+/// Writes the helpers of one record in one layout.
+class Writer {
+public:
+  Writer(const Record &R, const Layout &L, llvm::StringRef Handle)
+      : R(R), L(L), H(Handle.str()), Value(L.handleIsStruct() ? H + " " : H + " *"),
+        ConstValue(L.handleIsStruct() ? H + " " : "const " + H + " *") {}
+
+  std::string run(HelperNeeds N);
+
+private:
+  std::string access(const std::string &Base, const std::string &Path) const {
+    return expandAccess(L.accessPattern(), Base, "i", Path);
+  }
+  /// Statements over all leaves of \p Fields: Statement(path in the record,
+  /// path in the layout).
+  std::string forEachLeaf(const std::vector<Field> &Fields, const std::string &Path, const std::string &Indent, unsigned Depth,
+                          llvm::function_ref<std::string(const std::string &Path, const std::string &Rest)> Statement) const;
+  std::string loadStore(bool Store) const;
+  std::string partStore(const std::vector<std::string> &Path) const;
+  std::string shift() const;
+  std::string allocate(HostCall::Api What) const;
+  std::string release(HostCall::Api What) const;
+  std::string conversionKernels(const HelperNeeds &N) const;
+  std::string copies(const std::set<HostCall::Api> &Apis, bool At, const std::string &Parameters, const std::string &Arguments,
+                     const std::string &Body) const;
+  std::string copyIn(const HelperNeeds &N) const;
+  std::string copyOut(const HelperNeeds &N) const;
+  std::string copyWithin(const HelperNeeds &N) const;
+  std::string fill(const HelperNeeds &N) const;
+
+  const Record &R;
+  const Layout &L;
+  std::string H, Value, ConstValue;
+};
+
+} // namespace
+
+static const char *const HostDevice = "static inline __host__ __device__ ";
+
+std::string Writer::forEachLeaf(const std::vector<Field> &Fields, const std::string &Path, const std::string &Indent, unsigned Depth,
+                                llvm::function_ref<std::string(const std::string &, const std::string &)> Statement) const {
+  std::string Out;
+  for (const Field &F : Fields) {
+    std::string Here = Path + "." + F.Name, Rest, Pad = Indent;
+    for (uint64_t E : F.Extents) {
+      std::string K = std::string(1, char('j' + Depth++));
+      Out += Pad + "for (int " + K + " = 0; " + K + " < " + std::to_string(E) + "; ++" + K + ")\n";
+      Pad += "  ";
+      (F.KeepWhole ? Rest : Here) += "[" + K + "]";
+    }
+    if (F.Members.empty()) {
+      Out += Pad + Statement(Here, Rest) + "\n";
+    } else if (F.Extents.empty()) {
+      Out += forEachLeaf(F.Members, Here, Pad, Depth, Statement);
+    } else {
+      std::string Outer = Pad.substr(2);
+      Out.pop_back();
+      Out += " {\n" + forEachLeaf(F.Members, Here, Pad, Depth, Statement) + Outer + "}\n";
+    }
+    Depth -= F.Extents.size();
+  }
+  return Out;
+}
+
+std::string Writer::loadStore(bool Store) const {
+  std::string Out = Store ? HostDevice + ("void " + H) + "_store(" + Value + "p, ptrdiff_t i, const " + R.Name + " &r) {\n"
+                          : HostDevice + R.Name + " " + H + "_load(" + ConstValue + "p, ptrdiff_t i) {\n  " + R.Name + " r;\n";
+  Out += forEachLeaf(R.Fields, "", "  ", 0, [&](const std::string &Path, const std::string &Rest) {
+    std::string There = access("p", Path) + Rest, Here = "r" + Path + Rest;
+    return Store ? There + " = " + Here + ";" : Here + " = " + There + ";";
+  });
+  return Out + (Store ? "}\n" : "  return r;\n}\n");
+}
+
+std::string Writer::partStore(const std::vector<std::string> &Path) const {
+  const std::vector<Field> *Fields = &R.Fields;
+  std::string Prefix, Type;
+  for (const std::string &Name : Path)
+    for (const Field &F : *Fields)
+      if (F.Name == Name) {
+        Prefix += "." + Name;
+        Type = F.Type;
+        Fields = &F.Members;
+        break;
+      }
+  std::string Out = HostDevice + ("void " + H) + "_store_" + llvm::join(Path, "_") + "(" + Value + "p, ptrdiff_t i, const " + Type + " &r) {\n";
+  Out += forEachLeaf(*Fields, Prefix, "  ", 0, [&](const std::string &Full, const std::string &Rest) {
+    return access("p", Full) + Rest + " = r" + Full.substr(Prefix.size()) + Rest + ";";
+  });
+  return Out + "}\n";
+}
+
+std::string Writer::shift() const {
+  std::string Out = HostDevice + H + " " + H + "_at(" + H + " p, ptrdiff_t i) {\n";
+  for (const Leaf &One : leaves(R))
+    Out += "  p" + One.Path + " += i;\n";
+  return Out + "  return p;\n}\n";
+}
+
+std::string Writer::allocate(HostCall::Api What) const {
+  std::string Extra, Pass;
+  std::string Call = "cudaMalloc";
+  if (What == HostCall::MallocManaged) {
+    Call = "cudaMallocManaged", Extra = ", unsigned flags = cudaMemAttachGlobal", Pass = ", flags";
+  } else if (What == HostCall::MallocAsync) {
+    Call = "cudaMallocAsync", Extra = ", cudaStream_t stream", Pass = ", stream";
+  }
+  std::string Out = "static inline cudaError_t " + helperName(H, What) + "(" + (L.handleIsStruct() ? H + " *p" : H + " **p") +
+                    ", size_t bytes" + Extra + ") {\n";
+  std::string Count = "(bytes + sizeof(" + R.Name + ") - 1) / sizeof(" + R.Name + ")";
+  std::string Granule = std::to_string(L.countGranule());
+  if (!L.handleIsStruct()) {
+    Out += "  size_t n = " + Count + ";\n";
+    std::string Elements = L.countGranule() == 1 ? "n" : "(n + " + std::to_string(L.countGranule() - 1) + ") / " + Granule;
+    return Out + "  return " + Call + "((void **)p, " + Elements + " * sizeof(" + H + ")" + Pass + ");\n}\n";
+  }
+  std::vector<Leaf> All = leaves(R);
+  uint64_t Total = 0;
+  for (const Leaf &One : All)
+    Total += One.Size;
+  Out += "  size_t n = (" + Count + " + " + std::to_string(L.countGranule() - 1) + ") / " + Granule + " * " + Granule +
+         "; // keeps every array aligned\n";
+  Out += "  char *base = nullptr;\n";
+  Out += "  cudaError_t e = " + Call + "((void **)&base, n * " + std::to_string(Total) + Pass + ");\n";
+  uint64_t Before = 0;
+  for (const Leaf &One : All) {
+    std::string At = Before == 0 ? "base" : "(base + n * " + std::to_string(Before) + ")";
+    Out += "  p->" + One.Path.substr(1) + " = (decltype(p->" + One.Path.substr(1) + "))" + At + ";\n";
+    Before += One.Size;
+  }
+  return Out + "  return e;\n}\n";
+}
+
+std::string Writer::release(HostCall::Api What) const {
+  bool Async = What == HostCall::FreeAsync;
+  return "static inline cudaError_t " + helperName(H, What) + "(" + H + " p" + (Async ? ", cudaStream_t stream" : "") + ") { return " +
+         (Async ? "cudaFreeAsync" : "cudaFree") + "((void *)p" + leaves(R)[0].Path + (Async ? ", stream" : "") + "); }\n";
+}
+
+static const char *const EveryElement =
+    "  size_t step = (size_t)gridDim.x * blockDim.x;\n"
+    "  for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)\n";
+
+std::string Writer::conversionKernels(const HelperNeeds &N) const {
+  auto Load = [&](const std::string &P, const std::string &I) {
+    return L.elementIsRecord() ? P + "[" + I + "]" : H + "_load(" + P + ", " + I + ")";
+  };
+  auto Store = [&](const std::string &P, const std::string &I, const std::string &V) {
+    return L.elementIsRecord() ? "static_cast<" + R.Name + " &>(" + P + "[" + I + "]) = " + V + ";"
+                               : H + "_store(" + P + ", " + I + ", " + V + ");";
+  };
+  auto At = [](bool Offset, const char *First) { return Offset ? std::string(First) + " + i" : std::string("i"); };
+  auto Parameter = [](bool Offset, const char *First) { return Offset ? std::string("ptrdiff_t ") + First + ", " : std::string(); };
+  auto Kernel = [&](const char *Name, const std::string &Parameters, const std::string &Before, const std::string &Body) {
+    return "static __global__ void " + H + "_" + Name + "(" + Parameters + "size_t n) {\n" + Before + EveryElement + "    " + Body + "\n}\n";
+  };
+  std::string Out;
+  if (!N.In.empty())
+    Out += Kernel("scatter", Value + "dst, " + Parameter(N.InAt, "first") + "const " + R.Name + " *src, ", "",
+                  Store("dst", At(N.InAt, "first"), "src[i]"));
+  if (!N.Out.empty())
+    Out += Kernel("gather", R.Name + " *dst, " + ConstValue + "src, " + Parameter(N.OutAt, "first"), "",
+                  "dst[i] = " + Load("src", At(N.OutAt, "first")) + ";");
+  if (!N.Within.empty())
+    Out += Kernel("copy", Value + "dst, " + Parameter(N.WithinAt, "to") + ConstValue + "src, " + Parameter(N.WithinAt, "from"), "",
+                  Store("dst", At(N.WithinAt, "to"), Load("src", At(N.WithinAt, "from"))));
+  if (!N.Fill.empty())
+    Out += Kernel("fill", Value + "dst, " + Parameter(N.FillAt, "first") + "int value, ",
+                  "  " + R.Name + " r;\n  memset(&r, value, sizeof(r));\n", Store("dst", At(N.FillAt, "first"), "r"));
+  return Out;
+}
+
+/// cudaMemcpy and cudaMemcpyAsync of one direction. \p Body enqueues on `stream`
+/// and leaves its error in `e`.
+std::string Writer::copies(const std::set<HostCall::Api> &Apis, bool At, const std::string &Parameters, const std::string &Arguments,
+                           const std::string &Body) const {
+  bool Async = Apis.count(HostCall::MemcpyAsync), Sync = Apis.count(HostCall::Memcpy);
+  std::string Check = "  size_t n = bytes / sizeof(" + R.Name + ");\n  if (n * sizeof(" + R.Name +
+                      ") != bytes)\n    return cudaErrorInvalidValue;\n  if (n == 0)\n    return cudaSuccess;\n";
+  std::string Out;
+  if (Async)
+    Out += "static inline cudaError_t " + helperName(H, HostCall::MemcpyAsync) + "(" + Parameters + ", cudaStream_t stream = 0) {\n" + Check +
+           Body + "  return e;\n}\n";
+  if (Sync && Async)
+    Out += "static inline cudaError_t " + helperName(H, HostCall::Memcpy) + "(" + Parameters + ") {\n  cudaError_t e = " +
+           helperName(H, HostCall::MemcpyAsync) + "(" + Arguments + ");\n  return e == cudaSuccess ? cudaStreamSynchronize(0) : e;\n}\n";
+  else if (Sync)
+    Out += "static inline cudaError_t " + helperName(H, HostCall::Memcpy) + "(" + Parameters + ") {\n" + Check +
+           "  cudaStream_t stream = 0;\n" + Body + "  return e == cudaSuccess ? cudaStreamSynchronize(stream) : e;\n}\n";
+  return Out;
+}
+
+static std::string launch(const std::string &Kernel, const std::string &Arguments) {
+  return Kernel + "<<<(unsigned)((n + 255) / 256 < 65535 ? (n + 255) / 256 : 65535), 256, 0, stream>>>(" + Arguments + ", n);\n";
+}
+
+std::string Writer::copyIn(const HelperNeeds &N) const {
+  std::string Body = "  " + R.Name + " *staging = nullptr;\n"
+                     "  cudaError_t e = cudaMallocAsync((void **)&staging, bytes, stream);\n"
+                     "  if (e != cudaSuccess)\n    return e;\n"
+                     "  e = cudaMemcpyAsync(staging, src, bytes, kind, stream);\n"
+                     "  if (e == cudaSuccess) {\n    " + launch(H + "_scatter", std::string("dst, ") + (N.InAt ? "first, " : "") + "staging") +
+                     "    e = cudaPeekAtLastError();\n  }\n"
+                     "  cudaError_t freed = cudaFreeAsync(staging, stream);\n"
+                     "  if (e == cudaSuccess)\n    e = freed;\n";
+  return copies(N.In, N.InAt, Value + "dst, " + (N.InAt ? "ptrdiff_t first, " : "") + "const void *src, size_t bytes, cudaMemcpyKind kind",
+                std::string("dst, ") + (N.InAt ? "first, " : "") + "src, bytes, kind", Body);
+}
+
+std::string Writer::copyOut(const HelperNeeds &N) const {
+  std::string Body = "  " + R.Name + " *staging = nullptr;\n"
+                     "  cudaError_t e = cudaMallocAsync((void **)&staging, bytes, stream);\n"
+                     "  if (e != cudaSuccess)\n    return e;\n"
+                     "  " + launch(H + "_gather", std::string("staging, src") + (N.OutAt ? ", first" : "")) +
+                     "  e = cudaPeekAtLastError();\n"
+                     "  if (e == cudaSuccess)\n    e = cudaMemcpyAsync(dst, staging, bytes, kind, stream);\n"
+                     "  cudaError_t freed = cudaFreeAsync(staging, stream);\n"
+                     "  if (e == cudaSuccess)\n    e = freed;\n";
+  return copies(N.Out, N.OutAt, "void *dst, " + ConstValue + "src, " + (N.OutAt ? "ptrdiff_t first, " : "") + "size_t bytes, cudaMemcpyKind kind",
+                std::string("dst, src, ") + (N.OutAt ? "first, " : "") + "bytes, kind", Body);
+}
+
+std::string Writer::copyWithin(const HelperNeeds &N) const {
+  std::string Body = "  " + launch(H + "_copy", N.WithinAt ? "dst, to, src, from" : "dst, src") + "  cudaError_t e = cudaPeekAtLastError();\n";
+  return copies(N.Within, N.WithinAt,
+                Value + "dst, " + (N.WithinAt ? "ptrdiff_t to, " : "") + ConstValue + "src, " + (N.WithinAt ? "ptrdiff_t from, " : "") +
+                    "size_t bytes, cudaMemcpyKind",
+                N.WithinAt ? "dst, to, src, from, bytes, cudaMemcpyDeviceToDevice" : "dst, src, bytes, cudaMemcpyDeviceToDevice", Body);
+}
+
+std::string Writer::fill(const HelperNeeds &N) const {
+  std::string Out;
+  for (HostCall::Api What : N.Fill) {
+    bool Async = What == HostCall::MemsetAsync;
+    Out += "static inline cudaError_t " + helperName(H, What) + "(" + Value + "dst, " + (N.FillAt ? "ptrdiff_t first, " : "") +
+           "int value, size_t bytes" + (Async ? ", cudaStream_t stream = 0" : "") + ") {\n" + "  size_t n = bytes / sizeof(" + R.Name +
+           ");\n  if (n * sizeof(" + R.Name + ") != bytes)\n    return cudaErrorInvalidValue;\n  if (n == 0)\n    return cudaSuccess;\n" +
+           (Async ? "" : "  cudaStream_t stream = 0;\n") + "  " + launch(H + "_fill", std::string("dst, ") + (N.FillAt ? "first, " : "") + "value") +
+           "  return cudaPeekAtLastError();\n}\n";
+  }
+  return Out;
+}
+
+std::string Writer::run(HelperNeeds N) {
+  bool Moves = !L.elementIsRecord();
+  N.Load |= Moves && (!N.Out.empty() || !N.Within.empty());
+  N.Store |= Moves && (!N.In.empty() || !N.Within.empty() || !N.Fill.empty());
+  std::vector<std::string> Parts{L.definition(R, H)};
+  if (N.Load && Moves)
+    Parts.push_back(loadStore(false));
+  if (N.Store && Moves)
+    Parts.push_back(loadStore(true));
+  for (const std::vector<std::string> &Path : N.PartStores)
+    Parts.push_back(partStore(Path));
+  if (N.Shift)
+    Parts.push_back(shift());
+  for (HostCall::Api What : N.Allocate)
+    Parts.push_back(allocate(What));
+  for (HostCall::Api What : N.Release)
+    Parts.push_back(release(What));
+  Parts.push_back(conversionKernels(N));
+  if (!N.In.empty())
+    Parts.push_back(copyIn(N));
+  if (!N.Out.empty())
+    Parts.push_back(copyOut(N));
+  if (!N.Within.empty())
+    Parts.push_back(copyWithin(N));
+  if (!N.Fill.empty())
+    Parts.push_back(fill(N));
+  std::string Out;
+  for (const std::string &P : Parts)
+    if (!P.empty())
+      Out += "\n" + P;
+  return Out;
+}
+
+std::string helperCode(const Record &R, const Layout &L, llvm::StringRef Handle, const HelperNeeds &Needs) {
+  return Writer(R, L, Handle).run(Needs);
+}
+
+} // namespace restride

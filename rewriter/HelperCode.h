@@ -1,0 +1,35 @@
+// The code that is generated beside a record: the handle type of a layout and
+// the functions that allocate, copy, load and store through it. Only what a
+// program uses is written.
+#pragma once
+
+#include "analysis/program/Candidate.h"
+#include "layouts/Layout.h"
+
+#include <set>
+
+namespace restride {
+
+/// What a program needs of a layout's helper code.
+struct HelperNeeds {
+  std::set<HostCall::Api> In, Out, Within; ///< copies into, out of and inside the layout
+  bool InAt = false, OutAt = false, WithinAt = false; ///< some start at an element other than 0
+  std::set<HostCall::Api> Fill, Allocate, Release;
+  bool FillAt = false;
+  bool Load = false, Store = false, Shift = false;
+  /// Nested records stored as a whole: path of members.
+  std::set<std::vector<std::string>> PartStores;
+  void add(const HelperNeeds &Other);
+};
+
+/// "ParticleSoA", or "particle_soa" beside lower-case names; different from
+/// every name in \p Taken.
+std::string handleName(const Record &R, const Layout &L, const std::vector<std::string> &Taken);
+
+/// Name of the helper for a runtime call: "ParticleSoA_memcpy".
+std::string helperName(llvm::StringRef Handle, HostCall::Api What);
+
+/// The whole block, with an empty line before and after it.
+std::string helperCode(const Record &R, const Layout &L, llvm::StringRef Handle, const HelperNeeds &Needs);
+
+} // namespace restride

@@ -1,0 +1,152 @@
+#include "rewriter/Options.h"
+
+#include "layouts/Layout.h"
+#include "rewriter/Suggest.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Path.h"
+
+#include <thread>
+
+namespace restride {
+using namespace llvm;
+
+static cl::OptionCategory Category("restride options");
+
+static cl::list<std::string> Files(cl::Positional, cl::desc("FILE..."), cl::cat(Category));
+static cl::opt<bool> InPlace("in-place", cl::desc("Write the fastest layouts back to the files"), cl::cat(Category));
+static cl::alias InPlaceShort("i", cl::desc("Same as --in-place"), cl::aliasopt(InPlace), cl::cat(Category));
+static cl::opt<bool> Check("check", cl::desc("Write nothing; exit with 1 if a file would change"), cl::cat(Category));
+static cl::opt<bool> List("list", cl::desc("Only list arrays of structs, and why they are refused"),
+                          cl::cat(Category));
+static cl::opt<bool> Quiet("quiet", cl::desc("Print errors and the diff only"), cl::cat(Category));
+static cl::opt<std::string> LayoutName("layout", cl::desc("Give every array this layout instead of the fastest"),
+                                       cl::value_desc("NAME"), cl::cat(Category));
+static cl::list<std::string> Structs("struct", cl::desc("Look at arrays of this struct only; can be repeated"),
+                                     cl::value_desc("NAME"), cl::cat(Category));
+static cl::opt<std::string> EmitVariants("emit-variants",
+                                         cl::desc("Write every variant, with its PTX, to DIR/<struct>/<layout>/"),
+                                         cl::value_desc("DIR"), cl::cat(Category));
+static cl::opt<std::string> ReportFile("report", cl::desc("Write all findings and scores to FILE.json"),
+                                       cl::value_desc("FILE"), cl::cat(Category));
+static cl::opt<std::string> Gpu("gpu", cl::desc("Predict for this GPU: a profile's name or a .yaml file (default: h200)"),
+                                cl::value_desc("NAME|FILE.yaml"), cl::init("h200"), cl::cat(Category));
+static cl::opt<std::string> Model("cost-model", cl::desc("throughput (default) or thesis"), cl::value_desc("NAME"),
+                                  cl::init("throughput"), cl::cat(Category));
+static cl::opt<std::string> Compiler("ptx-compiler", cl::desc("clang (default, in process) or nvcc"),
+                                     cl::value_desc("NAME"), cl::init("clang"), cl::cat(Category));
+static cl::opt<std::string> CudaPath("cuda-path",
+                                     cl::desc("CUDA Toolkit (default: CUDA_PATH, CUDA_HOME, the nvcc on PATH, "
+                                              "/usr/local/cuda)"),
+                                     cl::value_desc("DIR"), cl::cat(Category));
+static cl::opt<std::string> BuildPath("p", cl::desc("Take compiler flags from DIR/compile_commands.json"),
+                                      cl::value_desc("DIR"), cl::cat(Category));
+static cl::list<std::string> ExtraArgs("extra-arg", cl::desc("One more compiler flag; can be repeated"),
+                                       cl::value_desc("FLAG"), cl::cat(Category));
+static cl::opt<unsigned> Jobs("j", cl::desc("Variants compiled at a time (default: one per processor)"),
+                              cl::value_desc("N"), cl::init(0), cl::Prefix, cl::cat(Category));
+
+static constexpr StringRef Models[] = {"throughput", "thesis"};
+static constexpr StringRef Compilers[] = {"clang", "nvcc"};
+
+StringRef spell(CostModel M) { return Models[int(M)]; }
+StringRef spell(PtxCompiler C) { return Compilers[int(C)]; }
+
+/// The enumerator of the same position.
+template <typename Enum>
+static Expected<Enum> oneOf(StringRef What, StringRef Name, ArrayRef<StringRef> Known) {
+  const StringRef *Found = find(Known, Name);
+  if (Found == Known.end())
+    return unknownName(What, Name, Known);
+  return Enum(Found - Known.begin());
+}
+
+static void printVersion(raw_ostream &OS) {
+  OS << "restride " << RESTRIDE_VERSION << " (LLVM " << LLVM_VERSION_STRING << ")\n";
+}
+
+/// Splits what comes after "--" off; it is the compiler's.
+static std::vector<const char *> ownArguments(int Argc, const char *const *Argv,
+                                              std::optional<std::vector<std::string>> &Fixed) {
+  ArrayRef<const char *> All(Argv, Argc);
+  const char *const *Dashes = find_if(All, [](StringRef Arg) { return Arg == "--"; });
+  if (Dashes != All.end())
+    Fixed.emplace(Dashes + 1, All.end());
+  return std::vector<const char *>(All.begin(), Dashes);
+}
+
+static Error parseCommandLine(ArrayRef<const char *> Args) {
+  static bool Hidden = (cl::HideUnrelatedOptions(Category), cl::SetVersionPrinter(printVersion), true);
+  (void)Hidden;
+  cl::ResetAllOptionOccurrences();
+  std::string Message;
+  raw_string_ostream Errors(Message);
+  if (cl::ParseCommandLineOptions(Args.size(), Args.data(),
+                                  "Finds arrays of structs in CUDA programs, predicts from PTX which data layout is\n"
+                                  "fastest, and rewrites the source to it. Without an action it prints what it found\n"
+                                  "and the diff of what it would change. Compiler flags follow after --.\n",
+                                  &Errors))
+    return Error::success();
+  // LLVM begins each line with the tool's name, as our caller does with the
+  // first. What it printed itself (a bad value) leaves nothing to say.
+  std::vector<std::string> Parts;
+  for (StringRef Line : split(StringRef(Message).rtrim(), '\n')) {
+    Line.consume_front("restride: ");
+    Parts.push_back(Line.str());
+  }
+  return createStringError(join(Parts, " "));
+}
+
+/// What the options say together.
+static Error checkTogether(const Options &O) {
+  if (O.Files.empty())
+    return createStringError("no input file; usage: restride [options] FILE... [-- compiler flags]");
+  if (O.InPlace && O.Check)
+    return createStringError("--in-place and --check exclude each other");
+  if (O.InPlace && O.List)
+    return createStringError("--in-place and --list exclude each other");
+  if (!O.ReportFile.empty() && sys::path::extension(O.ReportFile) != ".json")
+    return createStringError("--report=" + O.ReportFile + ": the name must end in .json");
+  if (!O.Layout.empty() && !findLayout(O.Layout)) {
+    std::vector<StringRef> Known;
+    for (const Layout *L : catalogue())
+      Known.push_back(L->name());
+    return unknownName("layout", O.Layout, Known);
+  }
+  return Error::success();
+}
+
+Expected<Options> parseOptions(int Argc, const char *const *Argv) {
+  Options O;
+  if (Error E = parseCommandLine(ownArguments(Argc, Argv, O.Flags.Fixed)))
+    return E;
+  O.Files = Files;
+  O.InPlace = InPlace;
+  O.Check = Check;
+  O.List = List;
+  O.Quiet = Quiet;
+  O.Layout = LayoutName;
+  O.Structs = Structs;
+  O.EmitVariants = EmitVariants;
+  O.ReportFile = ReportFile;
+  O.Gpu = Gpu;
+  O.CudaPath = CudaPath;
+  O.Flags.BuildPath = BuildPath;
+  O.Flags.Extra = ExtraArgs;
+  O.Jobs = Jobs ? unsigned(Jobs) : std::max(1u, std::thread::hardware_concurrency());
+  Expected<CostModel> M = oneOf<CostModel>("cost model", Model, Models);
+  if (!M)
+    return M.takeError();
+  O.Model = *M;
+  Expected<PtxCompiler> C = oneOf<PtxCompiler>("PTX compiler", Compiler, Compilers);
+  if (!C)
+    return C.takeError();
+  O.Compiler = *C;
+  if (Error E = checkTogether(O))
+    return E;
+  return O;
+}
+
+} // namespace restride

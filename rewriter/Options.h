@@ -1,0 +1,40 @@
+// The command line as values.
+#pragma once
+
+#include "rewriter/SourceCommand.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <string>
+#include <vector>
+
+namespace restride {
+
+enum class CostModel { Throughput, Thesis };
+enum class PtxCompiler { Clang, Nvcc };
+
+llvm::StringRef spell(CostModel M);
+llvm::StringRef spell(PtxCompiler C);
+
+struct Options {
+  std::vector<std::string> Files;    ///< as the user typed them
+  bool InPlace = false, Check = false, List = false, Quiet = false;
+  std::string Layout;                ///< forced; empty: choose
+  std::vector<std::string> Structs;  ///< only these records; empty: all
+  std::string EmitVariants;          ///< folder; empty: none
+  std::string ReportFile;            ///< ends in .json; empty: none
+  std::string Gpu = "h200";          ///< a shipped name or a .yaml file
+  CostModel Model = CostModel::Throughput;
+  PtxCompiler Compiler = PtxCompiler::Clang;
+  std::string CudaPath;              ///< empty: look for it
+  FlagSources Flags;
+  unsigned Jobs = 1;
+};
+
+/// Parses a command line. --help and --version print and end the process. Errors
+/// lack the tool's name; an empty one was printed already, by LLVM.
+llvm::Expected<Options> parseOptions(int Argc, const char *const *Argv);
+
+} // namespace restride

@@ -1,0 +1,94 @@
+// What a run found and decided: the values that every view prints. The names
+// mirror the JSON report, version 1; lines and columns are 1-based, 0 unknown.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace restride {
+
+struct Report {
+  struct Place {
+    std::string File; ///< as the user spelled it
+    unsigned Line = 0, Column = 0;
+  };
+
+  /// Why a candidate (empty Layout) or one layout of it was refused.
+  struct Refusal {
+    std::string Layout;
+    Place At;
+    std::string Reason;
+  };
+
+  struct Access {
+    unsigned Line = 0, Column = 0; ///< in the user's file
+    std::string Field;
+    unsigned Bytes = 0;            ///< per lane
+    double SectorsPerRequest = 0;
+  };
+
+  /// Cycles of one launch, by what could bind it.
+  struct Terms {
+    double Issue = 0, L1 = 0, L2 = 0, Dram = 0, Latency = 0;
+  };
+
+  struct Kernel {
+    std::string Name; ///< as the user wrote it
+    double Calls = 1;
+    double Cycles = 0; ///< one launch
+    std::string BoundBy;
+    Terms Parts;
+    std::vector<Access> Accesses;
+    std::vector<std::string> Notes; ///< what was assumed
+  };
+
+  /// One file of a variant, for --emit-variants.
+  struct VariantFile {
+    std::string File, Text;
+    std::string Ptx; ///< empty where the file defines no kernel
+  };
+
+  struct Variant {
+    std::string Layout;
+    std::vector<std::vector<std::string>> Groups; ///< fields that lie together; may be empty
+    double PredictedCycles = 0;                   ///< all kernels, all launches
+    double ConversionCycles = 0;                  ///< at copies; not in PredictedCycles
+    std::vector<Kernel> Kernels;
+    std::vector<VariantFile> Files; ///< filled for --emit-variants only; not in the JSON
+  };
+
+  enum class Status { Kept, Rewritten, Refused, Forced };
+
+  struct Candidate {
+    std::string Name;  ///< of the record
+    std::string Array; ///< the variable a user would recognise
+    std::string SourceLayout = "aos";
+    Place At;      ///< of the record
+    Place ArrayAt; ///< of the array's declaration
+    std::vector<std::string> Fields;
+    uint64_t RecordBytes = 0;
+    Status Outcome = Status::Kept;
+    std::string Winner;          ///< layout; empty when refused
+    double PredictedSpeedup = 1; ///< of the winner over the source layout
+    std::vector<Refusal> Refusals;
+    std::vector<Variant> Variants; ///< the source layout first
+  };
+
+  /// One changed file.
+  struct Change {
+    std::string File;
+    std::string Before, After;
+  };
+
+  std::string Gpu, CostModel, PtxCompiler;
+  std::vector<Candidate> Candidates;
+  std::vector<Change> Changes;       ///< what the winners change; not in the JSON
+  std::vector<std::string> Warnings; ///< one line each
+};
+
+/// "rewritten", "kept", "refused" or "forced".
+const char *spell(Report::Status S);
+
+} // namespace restride

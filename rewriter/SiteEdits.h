@@ -1,0 +1,29 @@
+// Edits for the sites of one candidate that moves to a layout.
+#pragma once
+
+#include "rewriter/Edits.h"
+#include "rewriter/HelperCode.h"
+
+namespace restride {
+
+/// One candidate, its layout and the name of its handle type.
+struct Move {
+  const Candidate &C;
+  const Layout &L;
+  std::string Handle;
+};
+
+/// Edits for accesses, aliases, shifts, null values, tests, sizes and runtime calls, and
+/// what they need of the helper code.
+std::vector<Edit> siteEdits(const Move &M, llvm::StringRef Source, HelperNeeds &Needs);
+
+/// Edits for declarations, whose declarators may move to different layouts.
+/// \p Moves has an entry per candidate; null where it stays.
+std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llvm::ArrayRef<const Move *> Moves, llvm::StringRef Source);
+
+/// Steps of \p Path that lead to a leaf of \p R: the index goes after them.
+/// Nothing where the path ends before a leaf. \p WithSubscripts says whether
+/// the last step's subscripts belong to the path too.
+std::optional<size_t> leafDepth(const Record &R, llvm::ArrayRef<Step> Path, bool &WithSubscripts);
+
+} // namespace restride

@@ -1,0 +1,92 @@
+#include "rewriter/SourceCommand.h"
+
+#include "rewriter/NvccCommand.h"
+
+#include "clang/Tooling/JSONCompilationDatabase.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+namespace restride {
+using namespace llvm;
+
+static constexpr StringRef DatabaseName = "compile_commands.json";
+
+/// The nearest database above \p File, or "".
+static std::string nearestDatabase(StringRef File) {
+  for (StringRef Folder = sys::path::parent_path(File); !Folder.empty(); Folder = sys::path::parent_path(Folder)) {
+    SmallString<256> Path(Folder);
+    sys::path::append(Path, DatabaseName);
+    if (sys::fs::is_regular_file(Path))
+      return Path.str().str();
+  }
+  return "";
+}
+
+static Error setFlags(SourceCommand &Command, ArrayRef<std::string> Args) {
+  Expected<ClangFlags> Translated = translateFlags(Args, Command.Directory);
+  if (!Translated)
+    return Translated.takeError();
+  Command.Flags = std::move(Translated->Flags);
+  Command.Arch = std::move(Translated->Arch);
+  return Error::success();
+}
+
+/// Takes the command from \p Database. False where the database does not name the file.
+static Expected<bool> setFromDatabase(SourceCommand &Command, StringRef Database) {
+  std::string Message;
+  std::unique_ptr<clang::tooling::JSONCompilationDatabase> Loaded =
+      clang::tooling::JSONCompilationDatabase::loadFromFile(Database, Message,
+                                                            clang::tooling::JSONCommandLineSyntax::AutoDetect);
+  if (!Loaded)
+    return createStringError("cannot read '" + Database + "': " + StringRef(Message).rtrim());
+  std::vector<clang::tooling::CompileCommand> Commands = Loaded->getCompileCommands(Command.File);
+  if (Commands.empty())
+    return false;
+  SmallString<256> Directory(Commands.front().Directory);
+  sys::path::make_absolute(sys::path::parent_path(Database), Directory);
+  Command.Directory = Directory.str().str();
+  if (Error E = setFlags(Command, ArrayRef(Commands.front().CommandLine).drop_front()))
+    return E;
+  return true;
+}
+
+Expected<SourceCommand> commandFor(StringRef File, const FlagSources &Sources) {
+  SourceCommand Command;
+  Command.SpelledFile = File.str();
+  SmallString<256> Absolute(File), Current;
+  if (std::error_code EC = sys::fs::make_absolute(Absolute))
+    return createStringError(EC, "cannot find the working directory: " + EC.message());
+  sys::path::remove_dots(Absolute, /*remove_dot_dot=*/false);
+  Command.File = Absolute.str().str();
+  if (std::error_code EC = sys::fs::current_path(Current))
+    return createStringError(EC, "cannot find the working directory: " + EC.message());
+  Command.Directory = Current.str().str();
+
+  if (Sources.Fixed) {
+    if (Error E = setFlags(Command, *Sources.Fixed))
+      return E;
+  } else {
+    std::string Database = Sources.BuildPath.empty() ? nearestDatabase(Absolute) : Sources.BuildPath;
+    if (!Sources.BuildPath.empty() && sys::fs::is_directory(Database)) {
+      SmallString<256> Path(Database);
+      sys::path::append(Path, DatabaseName);
+      Database = Path.str().str();
+    }
+    if (!Database.empty()) {
+      Expected<bool> Found = setFromDatabase(Command, Database);
+      if (!Found)
+        return Found.takeError();
+      // A database that was only found nearby need not know every file.
+      if (!*Found && !Sources.BuildPath.empty())
+        return createStringError("'" + Database + "' has no command for '" + File + "'");
+    }
+  }
+  Expected<ClangFlags> Extra = translateFlags(Sources.Extra, Command.Directory);
+  if (!Extra)
+    return Extra.takeError();
+  Command.Flags.insert(Command.Flags.end(), Extra->Flags.begin(), Extra->Flags.end());
+  return Command;
+}
+
+} // namespace restride

@@ -1,0 +1,32 @@
+// How each source file is compiled: from flags after "--" or from a
+// compilation database, in Clang's spelling.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace restride {
+
+struct SourceCommand {
+  std::string File;                ///< absolute
+  std::string SpelledFile;         ///< as the user typed it, for messages
+  std::string Directory;           ///< where relative flags start, absolute
+  std::vector<std::string> Flags;  ///< Clang's spelling; no compiler, input or output
+  std::optional<std::string> Arch; ///< the newest GPU the command names, "sm_90"
+};
+
+struct FlagSources {
+  std::optional<std::vector<std::string>> Fixed; ///< after "--"
+  std::string BuildPath;                         ///< -p: folder of compile_commands.json, or the file
+  std::vector<std::string> Extra;                ///< --extra-arg
+};
+
+/// The command for \p File: from after "--", from -p, or from the nearest
+/// compile_commands.json above the file; with none of them, no flags.
+llvm::Expected<SourceCommand> commandFor(llvm::StringRef File, const FlagSources &Sources);
+
+} // namespace restride

@@ -1,0 +1,98 @@
+#include "rewriter/Apply.h"
+#include "rewriter/Diff.h"
+#include "rewriter/EmitVariants.h"
+#include "rewriter/Options.h"
+#include "rewriter/Pipeline.h"
+#include "rewriter/views/JsonView.h"
+#include "rewriter/views/TextView.h"
+
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/WithColor.h"
+
+#include <unistd.h>
+
+using namespace llvm;
+using namespace restride;
+
+enum ExitCode { Done = 0, WouldChange = 1, Failed = 2 };
+
+static int fail(Error E) {
+  outs().flush();
+  std::string Text = toString(std::move(E));
+  if (!Text.empty()) // else LLVM printed it, about the value of an option
+    WithColor::error(errs(), "restride") << Text << '\n';
+  return Failed;
+}
+
+/// Writes the files that were asked for beside the program's own.
+static Error writeReports(const Options &O, const Report &R) {
+  if (!O.ReportFile.empty()) {
+    std::string Json;
+    raw_string_ostream OS(Json);
+    printJson(R, OS);
+    if (Error E = writeFile(O.ReportFile, Json))
+      return E;
+  }
+  return O.EmitVariants.empty() ? Error::success() : emitVariants(R, O.EmitVariants);
+}
+
+/// Findings are diagnostics and go to standard error, so that standard output
+/// is a diff that patch can read; a list that was asked for is the output.
+static void printFindings(const Options &O, const Report &R) {
+  if (O.List)
+    printText(R, outs());
+  else if (!O.Quiet)
+    printText(R, errs());
+}
+
+static Error printDiffs(const Report &R) {
+  for (const Report::Change &Change : R.Changes) {
+    Expected<std::string> Diff = unifiedDiff(Change);
+    if (!Diff)
+      return Diff.takeError();
+    printDiff(*Diff, outs());
+  }
+  return Error::success();
+}
+
+static int run(const Options &O) {
+  Expected<Report> R = runPipeline(O);
+  if (!R)
+    return fail(R.takeError());
+  if (Error E = writeReports(O, *R))
+    return fail(std::move(E));
+  printFindings(O, *R);
+  if (O.List)
+    return Done;
+  if (O.Check)
+    return R->Changes.empty() ? Done : WouldChange;
+  if (Error E = O.InPlace ? applyChanges(R->Changes) : printDiffs(*R))
+    return fail(std::move(E));
+  return Done;
+}
+
+/// Runs in a signal handler, after temporary files are gone. Apply holds signals
+/// back while it replaces files.
+static void interrupted() {
+  static constexpr char Message[] = "restride: error: interrupted; no file was changed\n";
+  ssize_t Ignored = write(STDERR_FILENO, Message, sizeof(Message) - 1);
+  (void)Ignored;
+  _exit(Failed);
+}
+
+int main(int argc, char **argv) {
+  InitLLVM Init(argc, argv);
+  sys::SetInterruptFunction(interrupted);
+  Expected<Options> O = parseOptions(argc, argv);
+  if (!O)
+    return fail(O.takeError());
+  int Result = run(*O);
+  outs().flush();
+  if (outs().has_error()) {
+    std::error_code EC = outs().error();
+    outs().clear_error();
+    return fail(createStringError(EC, "cannot write to standard output: " + EC.message()));
+  }
+  return Result;
+}

@@ -1,0 +1,124 @@
+#include "rewriter/views/JsonView.h"
+
+#include "llvm/Support/JSON.h"
+
+#include <cmath>
+
+namespace restride {
+using namespace llvm;
+
+namespace {
+
+class Writer {
+public:
+  explicit Writer(raw_ostream &OS) : J(OS, /*IndentSize=*/2) {}
+
+  void report(const Report &R) {
+    J.object([&] {
+      J.attribute("version", 1);
+      J.attribute("gpu", R.Gpu);
+      J.attribute("cost_model", R.CostModel);
+      J.attribute("ptx_compiler", R.PtxCompiler);
+      list("candidates", R.Candidates, [&](const Report::Candidate &C) { candidate(C); });
+      strings("warnings", R.Warnings);
+    });
+  }
+
+private:
+  void candidate(const Report::Candidate &C) {
+    J.attribute("name", C.Name);
+    J.attribute("array", C.Array);
+    J.attribute("source_layout", C.SourceLayout);
+    J.attribute("file", C.At.File);
+    J.attribute("line", C.At.Line);
+    strings("fields", C.Fields);
+    J.attribute("record_bytes", C.RecordBytes);
+    J.attribute("status", spell(C.Outcome));
+    if (C.Outcome != Report::Status::Refused) {
+      J.attribute("winner", C.Winner);
+      number("predicted_speedup", C.PredictedSpeedup);
+    }
+    list("refusals", C.Refusals, [&](const Report::Refusal &R) { refusal(R); });
+    list("variants", C.Variants, [&](const Report::Variant &V) { variant(V); });
+  }
+
+  void refusal(const Report::Refusal &R) {
+    if (!R.Layout.empty())
+      J.attribute("layout", R.Layout);
+    J.attribute("file", R.At.File);
+    J.attribute("line", R.At.Line);
+    J.attribute("column", R.At.Column);
+    J.attribute("reason", R.Reason);
+  }
+
+  void variant(const Report::Variant &V) {
+    J.attribute("layout", V.Layout);
+    J.attributeArray("groups", [&] {
+      for (const std::vector<std::string> &Group : V.Groups)
+        J.array([&] {
+          for (const std::string &Field : Group)
+            J.value(Field);
+        });
+    });
+    number("predicted_cycles", V.PredictedCycles);
+    number("conversion_cycles", V.ConversionCycles);
+    list("kernels", V.Kernels, [&](const Report::Kernel &K) { kernel(K); });
+  }
+
+  void kernel(const Report::Kernel &K) {
+    J.attribute("name", K.Name);
+    number("calls", K.Calls);
+    number("cycles", K.Cycles);
+    J.attribute("bound_by", K.BoundBy);
+    J.attributeObject("terms", [&] {
+      number("issue", K.Parts.Issue);
+      number("l1", K.Parts.L1);
+      number("l2", K.Parts.L2);
+      number("dram", K.Parts.Dram);
+      number("latency", K.Parts.Latency);
+    });
+    list("accesses", K.Accesses, [&](const Report::Access &A) { access(A); });
+    strings("notes", K.Notes);
+  }
+
+  void access(const Report::Access &A) {
+    J.attribute("line", A.Line);
+    J.attribute("column", A.Column);
+    J.attribute("field", A.Field);
+    J.attribute("bytes", A.Bytes);
+    number("sectors_per_request", A.SectorsPerRequest);
+  }
+
+  template <typename T, typename Print> void list(StringRef Key, const std::vector<T> &Values, Print P) {
+    J.attributeArray(Key, [&] {
+      for (const T &V : Values)
+        J.object([&] { P(V); });
+    });
+  }
+
+  void strings(StringRef Key, const std::vector<std::string> &Values) {
+    J.attributeArray(Key, [&] {
+      for (const std::string &V : Values)
+        J.value(V);
+    });
+  }
+
+  /// JSON has no infinity.
+  void number(StringRef Key, double Value) {
+    if (std::isfinite(Value))
+      J.attribute(Key, Value);
+    else
+      J.attribute(Key, nullptr);
+  }
+
+  json::OStream J;
+};
+
+} // namespace
+
+void printJson(const Report &R, raw_ostream &OS) {
+  Writer(OS).report(R);
+  OS << '\n';
+}
+
+} // namespace restride

@@ -1,0 +1,138 @@
+#include "rewriter/views/ScoreTable.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+namespace restride {
+using namespace llvm;
+
+static constexpr size_t MaxWidth = 100;   // columns
+static constexpr size_t MaxCell = 20;     // columns; longer kernel names are cut
+static constexpr size_t KernelCellMin = 12;
+
+std::string spellCycles(double Cycles) {
+  if (!std::isfinite(Cycles))
+    return "?";
+  static constexpr const char *Units[] = {"", "k", "M", "G", "T", "P"};
+  size_t Unit = 0;
+  // 999.5 would be rounded to 1000.
+  while (Cycles >= 999.5 && Unit + 1 < std::size(Units)) {
+    Cycles /= 1000;
+    ++Unit;
+  }
+  int Digits = Unit == 0 || Cycles >= 99.95 ? 0 : Cycles >= 9.995 ? 1 : 2;
+  std::string Text;
+  raw_string_ostream(Text) << format("%.*f", Digits, Cycles) << Units[Unit];
+  return Text;
+}
+
+namespace {
+
+/// Rows of cells; the first row is the head. The first column is flush left.
+class Table {
+public:
+  void row(std::vector<std::string> Cells) { Rows.push_back(std::move(Cells)); }
+
+  void print(raw_ostream &OS) const {
+    for (const std::vector<std::string> &Row : Rows) {
+      std::string Line = "  " + Row.front() + std::string(width(0) - Row.front().size(), ' ');
+      for (size_t I = 1; I < Row.size(); ++I)
+        Line += "  " + std::string(width(I) - Row[I].size(), ' ') + Row[I];
+      OS << Line << '\n';
+    }
+  }
+
+private:
+  size_t width(size_t Column) const {
+    size_t Width = 0;
+    for (const std::vector<std::string> &Row : Rows)
+      Width = std::max(Width, Row[Column].size());
+    return Width;
+  }
+
+  std::vector<std::vector<std::string>> Rows;
+};
+
+} // namespace
+
+static std::string cut(std::string Name) {
+  if (Name.size() > MaxCell)
+    Name = Name.substr(0, MaxCell - 2) + "..";
+  return Name;
+}
+
+static const Report::Kernel *find(const Report::Variant &V, StringRef Kernel) {
+  for (const Report::Kernel &K : V.Kernels)
+    if (K.Name == Kernel)
+      return &K;
+  return nullptr;
+}
+
+/// The kernels that get a column of their own, in the order of the source.
+static std::vector<std::string> columns(const Report::Candidate &C, bool &Others) {
+  std::vector<std::pair<double, std::string>> ByCost;
+  for (const Report::Kernel &K : C.Variants.front().Kernels)
+    ByCost.push_back({K.Cycles * K.Calls, K.Name});
+  stable_sort(ByCost, [](const auto &A, const auto &B) { return A.first > B.first; });
+
+  size_t Left = MaxWidth - 50; // layout, copies, total, speedup, others and gaps
+  std::vector<std::string> Chosen;
+  for (const auto &[Cost, Name] : ByCost) {
+    size_t Width = std::max(KernelCellMin, cut(Name).size()) + 2;
+    if (Width > Left)
+      break;
+    Left -= Width;
+    Chosen.push_back(Name);
+  }
+  Others = Chosen.size() < ByCost.size();
+  std::vector<std::string> Result;
+  for (const Report::Kernel &K : C.Variants.front().Kernels)
+    if (is_contained(Chosen, K.Name))
+      Result.push_back(K.Name);
+  return Result;
+}
+
+static std::vector<std::string> cells(const Report::Variant &V, const Report::Candidate &C,
+                                      ArrayRef<std::string> Kernels, bool Others) {
+  std::vector<std::string> Row = {(V.Layout == C.Winner ? "* " : "  ") + V.Layout};
+  double Rest = V.PredictedCycles;
+  for (const std::string &Name : Kernels) {
+    const Report::Kernel *K = find(V, Name);
+    Row.push_back(K ? spellCycles(K->Cycles * K->Calls) + " " + K->BoundBy : "?");
+    Rest -= K ? K->Cycles * K->Calls : 0;
+  }
+  if (Others)
+    Row.push_back(spellCycles(std::max(0.0, Rest)));
+  double Total = V.PredictedCycles + V.ConversionCycles;
+  const Report::Variant &Source = C.Variants.front();
+  double Speedup = (Source.PredictedCycles + Source.ConversionCycles) / Total;
+  Row.push_back(spellCycles(V.ConversionCycles));
+  Row.push_back(spellCycles(Total));
+  Row.push_back(std::isfinite(Speedup) ? formatv("{0:f2}x", Speedup).str() : "?");
+  return Row;
+}
+
+void printScoreTable(const Report::Candidate &C, raw_ostream &OS) {
+  if (C.Variants.empty())
+    return;
+  bool Others = false;
+  std::vector<std::string> Kernels = columns(C, Others);
+  Table T;
+  std::vector<std::string> Head = {"  layout"};
+  for (const std::string &Name : Kernels)
+    Head.push_back(cut(Name));
+  if (Others)
+    Head.push_back("others");
+  Head.insert(Head.end(), {"copies", "total", "speedup"});
+  T.row(Head);
+  for (const Report::Variant &V : C.Variants)
+    T.row(cells(V, C, Kernels, Others));
+  OS << "  predicted cycles, all launches, and what bounds them:\n";
+  T.print(OS);
+}
+
+} // namespace restride

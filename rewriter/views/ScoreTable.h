@@ -1,0 +1,17 @@
+// Layouts against kernels, in predicted cycles.
+#pragma once
+
+#include "rewriter/Report.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+namespace restride {
+
+/// At most 100 columns wide. Kernels that do not fit share one column, the most
+/// expensive ones keep theirs. Prints nothing for a candidate without scores.
+void printScoreTable(const Report::Candidate &C, llvm::raw_ostream &OS);
+
+/// Cycles with three digits: "980", "1.23k", "45.6M".
+std::string spellCycles(double Cycles);
+
+} // namespace restride

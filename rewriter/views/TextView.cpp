@@ -1,0 +1,77 @@
+#include "rewriter/views/TextView.h"
+
+#include "rewriter/views/ScoreTable.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace restride {
+using namespace llvm;
+
+static void printPlace(const Report::Place &At, raw_ostream &OS) {
+  if (At.File.empty())
+    return;
+  OS.changeColor(raw_ostream::SAVEDCOLOR, /*Bold=*/true) << At.File << ':';
+  if (At.Line)
+    OS << At.Line << ':';
+  if (At.Line && At.Column)
+    OS << At.Column << ':';
+  OS.resetColor() << ' ';
+}
+
+static void printDiagnostic(const Report::Place &At, StringRef Level, raw_ostream::Colors Color, const Twine &Text,
+                            raw_ostream &OS) {
+  printPlace(At, OS);
+  OS.changeColor(Color, /*Bold=*/true) << Level << ": ";
+  OS.resetColor() << Text << '\n';
+}
+
+/// What became of a candidate, as the end of "array of 'P' ('p') ...".
+static std::string outcome(const Report::Candidate &C, StringRef Gpu) {
+  std::string Speedup = formatv("predicted {0:f2}x on {1}", C.PredictedSpeedup, Gpu);
+  switch (C.Outcome) {
+  case Report::Status::Kept:
+    return (C.Variants.empty() ? "can be laid out anew" : "stays as it is: no layout is predicted to be faster on " + Gpu)
+        .str();
+  case Report::Status::Rewritten:
+    return "is faster as " + C.Winner + ": " + Speedup;
+  case Report::Status::Forced:
+    return "becomes " + C.Winner + " as asked: " + Speedup;
+  case Report::Status::Refused:
+    return "is left alone";
+  }
+  return "";
+}
+
+/// One note for all layouts that are refused at one place for one reason.
+static void printRefusals(const std::vector<Report::Refusal> &Refusals, raw_ostream &OS) {
+  for (size_t I = 0; I < Refusals.size(); ++I) {
+    auto SameAsThis = [&](const Report::Refusal &R) {
+      return R.Reason == Refusals[I].Reason && R.At.File == Refusals[I].At.File && R.At.Line == Refusals[I].At.Line &&
+             R.At.Column == Refusals[I].At.Column;
+    };
+    if (any_of(ArrayRef(Refusals).take_front(I), SameAsThis))
+      continue;
+    std::vector<std::string> Layouts;
+    for (const Report::Refusal &R : make_filter_range(ArrayRef(Refusals).drop_front(I), SameAsThis))
+      if (!R.Layout.empty())
+        Layouts.push_back(R.Layout);
+    std::string Who = Layouts.empty() ? "" : join(Layouts, ", ") + " ";
+    printDiagnostic(Refusals[I].At, "note", raw_ostream::BLACK, Who + "refused: " + Refusals[I].Reason, OS);
+  }
+}
+
+void printText(const Report &R, raw_ostream &OS) {
+  for (const Report::Candidate &C : R.Candidates) {
+    std::string Array = C.Array.empty() ? "" : " ('" + C.Array + "')";
+    printDiagnostic(C.At, "remark", raw_ostream::BLUE,
+                    "array of '" + C.Name + "'" + Array + " " + outcome(C, R.Gpu) + " [restride]", OS);
+    printRefusals(C.Refusals, OS);
+    printScoreTable(C, OS);
+  }
+  for (const std::string &Warning : R.Warnings)
+    printDiagnostic({}, "warning", raw_ostream::MAGENTA, Warning, OS);
+}
+
+} // namespace restride

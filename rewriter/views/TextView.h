@@ -1,0 +1,13 @@
+// A report for people: diagnostics as Clang prints them, and a table of
+// predicted cycles for each array.
+#pragma once
+
+#include "rewriter/Report.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+namespace restride {
+
+void printText(const Report &R, llvm::raw_ostream &OS);
+
+} // namespace restride

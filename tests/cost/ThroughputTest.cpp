@@ -1,0 +1,171 @@
+// The throughput model on kernels whose winners are known from measurement.
+#include "PtxKernels.h"
+#include "analysis/cost/Rank.h"
+#include "analysis/cost/ThroughputModel.h"
+
+#include "gtest/gtest.h"
+
+using namespace restride;
+using namespace restride::cost;
+using namespace restride::cost::test;
+
+namespace {
+
+constexpr int64_t Elements = 1 << 25;
+
+Gpu h200() {
+  llvm::Expected<Gpu> G = loadGpu("h200");
+  if (!G) {
+    ADD_FAILURE() << llvm::toString(G.takeError());
+    return {};
+  }
+  return *G;
+}
+
+KernelLaunch launch(int64_t N) {
+  KernelLaunch L;
+  L.Function = "k";
+  L.Facts.Grid = {uint32_t(N / 256), 1, 1};
+  L.Facts.Block = {256, 1, 1};
+  L.Facts.Arguments = {std::nullopt, std::nullopt, std::nullopt, N};
+  L.Facts.Elements = N;
+  return L;
+}
+
+Score scoreOf(const std::string &Text, int64_t N = Elements) {
+  llvm::Expected<ptx::Module> M = ptx::parse(Text);
+  if (!M) {
+    ADD_FAILURE() << llvm::toString(M.takeError());
+    return {};
+  }
+  llvm::Expected<Score> S = score(*M, launch(N), {}, h200(), Model::Throughput);
+  if (!S) {
+    ADD_FAILURE() << llvm::toString(S.takeError());
+    return {};
+  }
+  return *S;
+}
+
+std::vector<Load> scalars(unsigned Count) {
+  std::vector<Load> L;
+  for (unsigned I = 0; I < Count; ++I)
+    L.push_back({4 * I, 1});
+  return L;
+}
+
+/// Fields in arrays of their own.
+std::string soa(unsigned Fields, Place P = {}) {
+  P.Stride = 4;
+  P.Plane = 4 * Elements - 4;
+  return kernel(P, scalars(Fields));
+}
+
+std::string aos(unsigned Fields, unsigned Record, Place P = {}) {
+  P.Stride = Record;
+  return kernel(P, scalars(Fields));
+}
+
+std::string align16(unsigned Vectors, unsigned Record, Place P = {}) {
+  P.Stride = Record;
+  std::vector<Load> L;
+  for (unsigned V = 0; V < Vectors; ++V)
+    L.push_back({16 * V, 4});
+  return kernel(P, L);
+}
+
+TEST(Throughput, SoaWinsWhenOneOfEightFieldsIsRead) {
+  double Soa = scoreOf(soa(1)).total(), Aos = scoreOf(aos(1, 32)).total();
+  EXPECT_GT(Aos / Soa, 3); // measured: 4.2
+  EXPECT_LT(Aos / Soa, 6);
+}
+
+TEST(Throughput, Align16WinsGathersOfWholeRecords) {
+  Place Gather;
+  Gather.Gather = true;
+  for (unsigned Fields : {4u, 8u}) {
+    SCOPED_TRACE(Fields);
+    double A16 = scoreOf(align16(Fields / 4, 4 * Fields, Gather)).total();
+    EXPECT_GT(scoreOf(soa(Fields, Gather)).total() / A16, 2.5);
+    EXPECT_GT(scoreOf(aos(Fields, 4 * Fields, Gather)).total() / A16, 1.05);
+  }
+}
+
+TEST(Throughput, UniformLoadsCostWavefrontsByWidth) {
+  Place Uniform;
+  Uniform.Uniform = 4096;
+  // Three fields: padding to 16 bytes loads a field for nothing.
+  KernelCost Scalars = scoreOf(aos(3, 12, Uniform), 1 << 18).Kernels[0];
+  KernelCost Padded = scoreOf(align16(1, 16, Uniform), 1 << 18).Kernels[0];
+  EXPECT_NEAR(Padded.Parts.L1 / Scalars.Parts.L1, 4 / 3.0, 0.02);
+  EXPECT_LT(Padded.Parts.Issue, Scalars.Parts.Issue);
+}
+
+TEST(Throughput, ManyScalarLoadsOfARecordAreBoundByL1) {
+  KernelCost Aos = scoreOf(aos(16, 64)).Kernels[0], A16 = scoreOf(align16(4, 64)).Kernels[0];
+  EXPECT_EQ(Aos.BoundBy, "l1");
+  EXPECT_EQ(A16.BoundBy, "dram");
+  EXPECT_GT(Aos.Cycles / A16.Cycles, 1.5); // measured: 2.0
+}
+
+TEST(Throughput, StreamingAllFieldsIsATie) {
+  double Soa = scoreOf(soa(4)).total(), Aos = scoreOf(aos(4, 16)).total();
+  EXPECT_NEAR(Aos / Soa, 1, 0.12);
+}
+
+TEST(Throughput, ANumberOfAccessesIsReported) {
+  KernelCost K = scoreOf(aos(2, 32)).Kernels[0];
+  ASSERT_EQ(K.Accesses.size(), 3u);
+  EXPECT_DOUBLE_EQ(K.Accesses[0].SectorsPerRequest, 32);
+  EXPECT_EQ(K.Accesses[0].Bytes, 4u);
+  EXPECT_DOUBLE_EQ(K.Accesses[0].RequestsPerWarp, 1);
+  EXPECT_FALSE(K.Accesses[0].IsStore);
+  EXPECT_TRUE(K.Accesses[2].IsStore);
+  EXPECT_DOUBLE_EQ(K.Accesses[2].SectorsPerRequest, 4);
+  EXPECT_FALSE(K.Accesses[0].Indirect);
+}
+
+TEST(Throughput, StreamsMoveTheirBytesOnce) {
+  // 4 bytes in and 4 out for each element.
+  KernelCost K = scoreOf(soa(1)).Kernels[0];
+  EXPECT_NEAR(K.Parts.Dram, h200().streamCycles(8.0 * Elements), 0.05 * K.Parts.Dram);
+}
+
+TEST(Throughput, ScoresAreDeterministic) {
+  Place Gather;
+  Gather.Gather = true;
+  EXPECT_EQ(scoreOf(aos(4, 16, Gather)).total(), scoreOf(aos(4, 16, Gather)).total());
+}
+
+TEST(Throughput, CallsWeightTheTotal) {
+  llvm::Expected<ptx::Module> M = ptx::parse(soa(1));
+  ASSERT_TRUE(bool(M)) << llvm::toString(M.takeError());
+  KernelLaunch L = launch(Elements);
+  L.Calls = 10;
+  llvm::Expected<Score> S = score(*M, L, Conversion{1e9, 1}, h200(), Model::Throughput);
+  ASSERT_TRUE(bool(S)) << llvm::toString(S.takeError());
+  EXPECT_DOUBLE_EQ(S->Cycles, 10 * S->Kernels[0].Cycles);
+  EXPECT_GT(S->ConversionCycles, 0);
+}
+
+TEST(Throughput, TermsJoinByThePNorm) {
+  EXPECT_DOUBLE_EQ(join({3, 4, 0, 0, 0}, 2), 5);
+  EXPECT_EQ(boundBy({1, 2, 5, 3, 4}), "l2");
+}
+
+TEST(Throughput, ATinyLaunchScores) {
+  EXPECT_GT(scoreOf(soa(1), 256).total(), 0);
+  EXPECT_GT(scoreOf(aos(8, 32), 512).total(), 0);
+}
+
+TEST(Thesis, CountsOneWarp) {
+  llvm::Expected<ptx::Module> M = ptx::parse(soa(1));
+  ASSERT_TRUE(bool(M)) << llvm::toString(M.takeError());
+  llvm::Expected<Gpu> G = loadGpu("gtx980");
+  ASSERT_TRUE(bool(G)) << llvm::toString(G.takeError());
+  llvm::Expected<Score> S = score(*M, launch(Elements), {}, *G, Model::Thesis);
+  ASSERT_TRUE(bool(S)) << llvm::toString(S.takeError());
+  // A coalesced miss, a store, and 23 other instructions at 6 cycles.
+  EXPECT_DOUBLE_EQ(S->Cycles, 544 + 9 + 6 * 21.0);
+}
+
+} // namespace

@@ -1,0 +1,35 @@
+# Golden tests. A test is a .cu or .test file with RUN lines; substitutions:
+#   %restride      the tool, with the toolkit that the tests use
+#   %compile-both  clang++ -fsyntax-only for host and device: %compile-both FILE [FLAGS]
+#   %compile-host  as a plain C++ translation unit would see a header
+#   %samples       the samples folder
+# FileCheck, split-file, not and count are LLVM's.
+import os
+
+import lit.formats
+
+config.name = "restride"
+config.test_format = lit.formats.ShTest(False)
+config.suffixes = [".cu", ".test"]
+config.excludes = ["Inputs", "gpu", "benchmark"]
+config.test_source_root = os.path.dirname(__file__)
+
+cuda = "--cuda-path=" + config.cuda_path
+config.substitutions += [
+    ("%restride", f"{config.restride} {cuda}"),
+    (
+        "%compile-both",
+        f"{config.clangxx} -x cuda {cuda} --cuda-gpu-arch=sm_90 -isystem {config.cuda_path}/include/cccl "
+        "-Wno-unknown-cuda-version -fsyntax-only",
+    ),
+    ("%compile-host", f"{config.clangxx} -x c++ -isystem {config.cuda_path}/include -fsyntax-only"),
+    ("%samples", os.path.join(config.source_root, "samples")),
+]
+config.environment["PATH"] = os.pathsep.join([config.llvm_tools_dir, os.environ.get("PATH", "")])
+# The tests name the toolkit; what the machine says does not matter to them.
+for name in ("CUDA_PATH", "CUDA_HOME"):
+    config.environment.pop(name, None)
+if config.cuda_path and os.path.isdir(config.cuda_path):
+    config.available_features.add("cuda")
+else:
+    lit_config.fatal("no CUDA Toolkit; configure with -DRESTRIDE_TEST_CUDA_PATH=DIR")

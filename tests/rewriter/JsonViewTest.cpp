@@ -1,0 +1,63 @@
+#include "rewriter/views/JsonView.h"
+
+#include "llvm/Support/JSON.h"
+
+#include <gtest/gtest.h>
+#include <limits>
+
+namespace restride {
+namespace {
+
+TEST(JsonView, printsVersionOne) {
+  Report R;
+  R.Gpu = "h200";
+  R.CostModel = "throughput";
+  R.PtxCompiler = "clang";
+  Report::Candidate C;
+  C.Name = "P";
+  C.Array = "d_p";
+  C.At = {"sim.cu", 12, 8};
+  C.Fields = {"x", "y"};
+  C.RecordBytes = 8;
+  C.Outcome = Report::Status::Rewritten;
+  C.Winner = "soa";
+  C.PredictedSpeedup = 1.5;
+  C.Refusals = {{"asta32", {"sim.cu", 40, 9}, "because"}};
+  Report::Variant V;
+  V.Layout = "soa";
+  V.Groups = {{"x"}, {"y"}};
+  V.PredictedCycles = 1000;
+  V.ConversionCycles = 20;
+  Report::Kernel K;
+  K.Name = "step";
+  K.Cycles = 1000;
+  K.BoundBy = "dram";
+  K.Parts.Dram = 900;
+  K.Parts.Latency = std::numeric_limits<double>::infinity();
+  K.Accesses = {{44, 11, "x", 4, 4}};
+  V.Kernels = {K};
+  C.Variants = {V};
+  R.Candidates = {C};
+
+  std::string Text;
+  llvm::raw_string_ostream OS(Text);
+  printJson(R, OS);
+  llvm::Expected<llvm::json::Value> Parsed = llvm::json::parse(Text);
+  ASSERT_TRUE(bool(Parsed)) << llvm::toString(Parsed.takeError());
+  llvm::Expected<llvm::json::Value> Wanted = llvm::json::parse(R"({
+    "version": 1, "gpu": "h200", "cost_model": "throughput", "ptx_compiler": "clang", "warnings": [],
+    "candidates": [{"name": "P", "array": "d_p", "source_layout": "aos", "file": "sim.cu", "line": 12,
+      "fields": ["x", "y"], "record_bytes": 8, "status": "rewritten", "winner": "soa", "predicted_speedup": 1.5,
+      "refusals": [{"layout": "asta32", "file": "sim.cu", "line": 40, "column": 9, "reason": "because"}],
+      "variants": [{"layout": "soa", "groups": [["x"], ["y"]], "predicted_cycles": 1000, "conversion_cycles": 20,
+        "kernels": [{"name": "step", "calls": 1, "cycles": 1000, "bound_by": "dram",
+          "terms": {"issue": 0, "l1": 0, "l2": 0, "dram": 900, "latency": null},
+          "accesses": [{"line": 44, "column": 11, "field": "x", "bytes": 4, "sectors_per_request": 4}],
+          "notes": []}]}]}]})");
+  ASSERT_TRUE(bool(Wanted)) << llvm::toString(Wanted.takeError());
+  EXPECT_EQ(*Parsed, *Wanted) << Text;
+  EXPECT_LT(Text.find("\"version\""), Text.find("\"gpu\""));
+}
+
+} // namespace
+} // namespace restride
