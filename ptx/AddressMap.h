@@ -10,7 +10,7 @@
 
 namespace restride::ptx {
 
-constexpr unsigned RangeBits = 40;  ///< bytes of one pointer's range, log2
+constexpr unsigned RangeBits = 40; ///< bytes of one pointer's range, log2
 constexpr unsigned WindowShift = 60;
 constexpr uint64_t OffsetMask = (uint64_t(1) << WindowShift) - 1;
 
@@ -48,7 +48,7 @@ constexpr Space spaceOf(uint64_t Address) {
 
 /// A parameter of the function in its parameter block.
 struct ParameterSlot {
-  uint64_t Offset = 0;    ///< bytes
+  uint64_t Offset = 0; ///< bytes
   uint64_t Bytes = 0;
   unsigned Position = 0;  ///< source parameter position, 0-based
   unsigned FirstWord = 0; ///< numbers 8-byte words over all parameters

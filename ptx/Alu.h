@@ -11,10 +11,10 @@ namespace restride::ptx {
 using Lanes = std::array<uint64_t, 32>;
 
 struct RegisterFile {
-  std::vector<Lanes> Values;     ///< per slot; zero-extended to the register's width
+  std::vector<Lanes> Values; ///< per slot; zero-extended to the register's width
   /// Per slot, bit per lane: the value comes from loaded or floating-point data.
   std::vector<uint32_t> Unknown;
-  uint32_t Carry = 0;            ///< bit per lane, of add.cc and sub.cc
+  uint32_t Carry = 0; ///< bit per lane, of add.cc and sub.cc
 };
 
 /// Mixes \p X into 64 pseudo-random bits.
@@ -29,16 +29,8 @@ inline uint64_t scramble(uint64_t X) {
 /// A pseudo-random number in [0, \p Count), taken from \p Seed.
 inline uint64_t randomBelow(uint64_t Seed, uint64_t Count) { return Count ? scramble(Seed) % Count : 0; }
 
-inline uint64_t lowBits(uint64_t V, unsigned Bits) { return Bits >= 64 ? V : V & ((uint64_t(1) << Bits) - 1); }
-inline int64_t signExtend(uint64_t V, unsigned Bits) {
-  return Bits == 0 || Bits >= 64 ? int64_t(V) : int64_t(V << (64 - Bits)) >> (64 - Bits);
-}
-
 /// Executes \p Op for the lanes in \p Mask. \p Elements bounds integers made
 /// from floating-point values.
 void compute(const Program &P, const MicroOp &Op, uint32_t Mask, uint64_t Elements, RegisterFile &R);
-
-/// Bits of V Relation W at width \p Bits.
-bool holds(Relation Rel, uint64_t V, uint64_t W, unsigned Bits, bool Signed);
 
 } // namespace restride::ptx

@@ -9,27 +9,27 @@
 namespace restride::ptx {
 
 struct Block {
-  unsigned Begin = 0, End = 0;           ///< instructions [Begin, End) of Function::Body
-  std::vector<unsigned> Succs, Preds;    ///< block numbers; a fall-through is listed last
+  unsigned Begin = 0, End = 0;        ///< instructions [Begin, End) of Function::Body
+  std::vector<unsigned> Succs, Preds; ///< block numbers; a fall-through is listed last
 };
 
 struct Loop {
   unsigned Header = 0;
-  std::vector<unsigned> Blocks;   ///< all, those of inner loops too
+  std::vector<unsigned> Blocks; ///< all, those of inner loops too
   std::vector<unsigned> Latches;
-  int Parent = -1;                ///< index of the enclosing loop; -1: none
+  int Parent = -1; ///< index of the enclosing loop; -1: none
   unsigned Depth = 1;
 };
 
 struct ControlFlow {
-  std::vector<Block> Blocks;      ///< in text order; 0 is the entry
-  std::vector<int> Idom;          ///< immediate dominator of each block; -1: entry or unreachable
+  std::vector<Block> Blocks; ///< in text order; 0 is the entry
+  std::vector<int> Idom;     ///< immediate dominator of each block; -1: entry or unreachable
   /// Place of each block in a walk of the dominator tree, and the last place of
   /// the blocks it dominates; for dominates().
   std::vector<unsigned> DomFirst, DomLast;
-  std::vector<int> Ipdom;         ///< immediate post-dominator; -1: function exit
-  std::vector<Loop> Loops;        ///< outer before inner
-  std::vector<int> LoopOf;        ///< innermost loop of each block; -1: none
+  std::vector<int> Ipdom;  ///< immediate post-dominator; -1: function exit
+  std::vector<Loop> Loops; ///< outer before inner
+  std::vector<int> LoopOf; ///< innermost loop of each block; -1: none
   /// Irreducible cycles, indirect branches: what was approximated, in words.
   std::vector<std::string> Warnings;
   unsigned blockOf(unsigned Instruction) const;
@@ -44,11 +44,11 @@ ControlFlow controlFlow(const Function &F);
 /// A counted loop: trips = (Bound - Start) / Step of one register.
 struct TripCount {
   enum Kind { Constant, Parametric, Unknown } K = Unknown;
-  int64_t Step = 0;                ///< added to the induction register each trip; 0: a register's value
+  int64_t Step = 0; ///< added to the induction register each trip; 0: a register's value
   int InductionRegister = -1;
   std::optional<int64_t> Start, Bound; ///< known constants
-  std::optional<int64_t> Trips;    ///< Constant only
-  std::string Why;                 ///< Unknown: reason in words
+  std::optional<int64_t> Trips;        ///< Constant only
+  std::string Why;                     ///< Unknown: reason in words
 };
 
 /// Reads the trip count off the loop's own exit compare and induction register,

@@ -13,10 +13,10 @@ struct Declaration {
   Space Mem = Space::None;
   Type Ty;
   std::string Name;
-  uint64_t Bytes = 0;   ///< whole size; 0: open array
-  uint64_t Align = 1;   ///< bytes
+  uint64_t Bytes = 0; ///< whole size; 0: open array
+  uint64_t Align = 1; ///< bytes
   bool IsPointer = false;
-  unsigned Count = 0;   ///< Name<Count>: that many registers Name0, Name1 ...; 0: Name itself
+  unsigned Count = 0; ///< Name<Count>: that many registers Name0, Name1 ...; 0: Name itself
 
   Variable variable() const { return {Name, Mem, Bytes, Align}; }
   Parameter parameter() const { return {Name, Ty, Bytes, Align, IsPointer}; }

@@ -45,14 +45,14 @@ struct LaunchFacts {
 
 /// One warp-wide memory instruction as it was executed.
 struct Request {
-  unsigned Instruction = 0;            ///< index in Function::Body
-  uint32_t Mask = 0;                   ///< lanes that took part
+  unsigned Instruction = 0; ///< index in Function::Body
+  uint32_t Mask = 0;        ///< lanes that took part
   /// Bytes. Global: synthetic bases, one 1<<40 range per pointer. Shared:
   /// offset in the block's shared memory. Local: as the hardware interleaves
   /// it, so that lanes at the same offset are neighbours.
   std::array<uint64_t, 32> Address{};
-  bool DependsOnLoad = false;          ///< the address comes from loaded data (indirect)
-  Space Mem = Space::Global;           ///< Global, Shared or Local: generic addresses are resolved
+  bool DependsOnLoad = false; ///< the address comes from loaded data (indirect)
+  Space Mem = Space::Global;  ///< Global, Shared or Local: generic addresses are resolved
 };
 
 /// What one loop did, summed over the times it was entered.
@@ -64,22 +64,22 @@ struct LoopTrips {
 };
 
 struct WarpTrace {
-  std::vector<Request> Requests;       ///< in program order; global, generic, shared, local
-  std::vector<uint64_t> Executions;    ///< per instruction: times issued (warp-wide, any lane)
+  std::vector<Request> Requests;    ///< in program order; global, generic, shared, local
+  std::vector<uint64_t> Executions; ///< per instruction: times issued (warp-wide, any lane)
   /// Per instruction: lanes active, summed over executions (for divergence).
   std::vector<uint64_t> ActiveLanes;
-  std::vector<uint64_t> BlockVisits;   ///< per basic block, as executed
-  std::vector<double> BlockWeight;     ///< per basic block: visits with loops at their true trip counts
-  std::vector<LoopTrips> Loops;        ///< as ControlFlow::Loops
+  std::vector<uint64_t> BlockVisits; ///< per basic block, as executed
+  std::vector<double> BlockWeight;   ///< per basic block: visits with loops at their true trip counts
+  std::vector<LoopTrips> Loops;      ///< as ControlFlow::Loops
   /// A limit was hit: Requests are of the part before, apart from a few more
   /// per instruction; loops went on with one trip each, so BlockWeight holds.
   bool Truncated = false;
-  std::vector<std::string> Warnings;   ///< what was approximated, in words, deduplicated
+  std::vector<std::string> Warnings; ///< what was approximated, in words, deduplicated
 };
 
 struct ExecuteLimits {
   uint64_t MaxRequests = 3000;
-  uint64_t MaxInstructions = 400000;   ///< warp-wide; twice as many end the run wherever it is
+  uint64_t MaxInstructions = 400000; ///< warp-wide; twice as many end the run wherever it is
   /// Trips after which a loop whose exit depends on loaded or float data leaves.
   uint64_t DataLoopTrips = 16;
   /// Trips after which a counted loop leaves, its registers as after the last.
@@ -105,8 +105,8 @@ private:
 };
 
 /// One warp, when no other follows.
-WarpTrace execute(const Function &F, const ControlFlow &C, const LaunchFacts &L,
-                  Dim3 BlockIndex, unsigned Warp, const ExecuteLimits &Limits);
+WarpTrace execute(const Function &F, const ControlFlow &C, const LaunchFacts &L, Dim3 BlockIndex, unsigned Warp,
+                  const ExecuteLimits &Limits);
 
 /// Counts per block and loop, then one line per request.
 std::string dump(const Function &F, const WarpTrace &T);

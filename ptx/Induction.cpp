@@ -46,57 +46,7 @@ void add(Step &To, const Step &From) {
   llvm::append_range(To.Terms, From.Terms);
 }
 
-Relation opposite(Relation R) {
-  switch (R) {
-  case Relation::Equal:
-    return Relation::NotEqual;
-  case Relation::NotEqual:
-    return Relation::Equal;
-  case Relation::Less:
-    return Relation::GreaterEqual;
-  case Relation::LessEqual:
-    return Relation::Greater;
-  case Relation::Greater:
-    return Relation::LessEqual;
-  case Relation::GreaterEqual:
-    return Relation::Less;
-  }
-  return R;
-}
-
-Relation mirrored(Relation R) {
-  switch (R) {
-  case Relation::Less:
-    return Relation::Greater;
-  case Relation::LessEqual:
-    return Relation::GreaterEqual;
-  case Relation::Greater:
-    return Relation::Less;
-  case Relation::GreaterEqual:
-    return Relation::LessEqual;
-  default:
-    return R;
-  }
-}
-
 } // namespace
-
-std::optional<Relation> restride::ptx::parseRelation(llvm::StringRef Name, bool &Unsigned) {
-  Unsigned = Name == "lo" || Name == "ls" || Name == "hi" || Name == "hs";
-  if (Name == "eq")
-    return Relation::Equal;
-  if (Name == "ne")
-    return Relation::NotEqual;
-  if (Name == "lt" || Name == "lo")
-    return Relation::Less;
-  if (Name == "le" || Name == "ls")
-    return Relation::LessEqual;
-  if (Name == "gt" || Name == "hi")
-    return Relation::Greater;
-  if (Name == "ge" || Name == "hs")
-    return Relation::GreaterEqual;
-  return std::nullopt;
-}
 
 Finder::Finder(const Function &F, const ControlFlow &C, const Loop &L)
     : F(F), C(C), L(L), LoopNumber(int(&L - C.Loops.data())) {
@@ -302,32 +252,4 @@ LoopInductions Finder::find() {
 
 LoopInductions restride::ptx::inductions(const Function &F, const ControlFlow &C, const Loop &L) {
   return Finder(F, C, L).find();
-}
-
-/// Ceiling of A / B for A >= 0, B > 0.
-static uint64_t ceilDiv(int64_t A, int64_t B) { return uint64_t(A) / uint64_t(B) + (A % B != 0); }
-
-std::optional<uint64_t> restride::ptx::tripsLeft(uint64_t Value, uint64_t Bound, int64_t By, const ExitTest &T) {
-  if (T.Stay == Relation::Equal)
-    return 1;
-  const unsigned Bits = T.Bits;
-  if (Bits == 0 || Bits > 64)
-    return std::nullopt;
-  auto Extend = [&](uint64_t V) { return T.Signed ? llvm::SignExtend64(V, Bits) : int64_t(V & llvm::maskTrailingOnes<uint64_t>(Bits)); };
-  if (T.Stay == Relation::NotEqual) {
-    int64_t Distance = llvm::SignExtend64(Bound - Value, Bits);
-    if (By == 0 || By == INT64_MIN || Distance == INT64_MIN || Distance % By != 0 || Distance / By <= 0)
-      return std::nullopt;
-    return uint64_t(Distance / By);
-  }
-  const bool Up = T.Stay == Relation::Less || T.Stay == Relation::LessEqual;
-  if (By == INT64_MIN || (Up ? By <= 0 : By >= 0))
-    return std::nullopt;
-  int64_t Distance = 0;
-  if (llvm::SubOverflow(Up ? Extend(Bound) : Extend(Value), Up ? Extend(Value) : Extend(Bound), Distance) || Distance < 0)
-    return std::nullopt;
-  const int64_t Pace = Up ? By : -By;
-  if (T.Stay == Relation::LessEqual || T.Stay == Relation::GreaterEqual)
-    return uint64_t(Distance / Pace) + 1;
-  return std::max<uint64_t>(ceilDiv(Distance, Pace), 1);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ptx/ControlFlow.h"
+#include "ptx/Relation.h"
 
 namespace restride::ptx {
 
@@ -25,28 +26,22 @@ struct Induction {
   Step By;
 };
 
-enum class Relation : uint8_t { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
-
-/// Instruction::Compare as a relation; \p Unsigned is set for the spellings
-/// that are unsigned by themselves. None: a test of floating-point values only.
-std::optional<Relation> parseRelation(llvm::StringRef Name, bool &Unsigned);
-
 /// A conditional branch that leaves the loop when a counter reaches its bound.
 struct ExitTest {
-  unsigned Branch = 0;      ///< instruction
-  unsigned Compare = 0;     ///< instruction
-  int Index = -1;           ///< register under test
-  Operand Bound;            ///< loop-invariant register or immediate
+  unsigned Branch = 0;            ///< instruction
+  unsigned Compare = 0;           ///< instruction
+  int Index = -1;                 ///< register under test
+  Operand Bound;                  ///< loop-invariant register or immediate
   Relation Stay = Relation::Less; ///< Index Stay Bound: another trip
   bool Signed = true;
   unsigned Bits = 32;
-  Step By;                  ///< of Index, per trip
-  Step SinceCompare;        ///< what was added to Index between Compare and Branch
+  Step By;           ///< of Index, per trip
+  Step SinceCompare; ///< what was added to Index between Compare and Branch
   /// The register that holds the counter on entry, and what is added to it
   /// before the first test.
   int Counter = -1;
   Step BeforeTest;
-  bool TestsAtTop = false;  ///< the body comes after the test
+  bool TestsAtTop = false; ///< the body comes after the test
 };
 
 struct LoopInductions {

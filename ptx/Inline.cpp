@@ -18,7 +18,7 @@ public:
 private:
   /// How the names of one expanded body read in the result.
   struct Names {
-    std::string Prefix;              ///< of labels; empty: the outermost function
+    std::string Prefix; ///< of labels; empty: the outermost function
     int FirstRegister = 0;
     llvm::StringMap<std::string> Renamed; ///< parameters, results, local variables
   };

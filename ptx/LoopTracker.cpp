@@ -4,7 +4,9 @@
 
 using namespace restride::ptx;
 
-static uint32_t placeOf(const Loop &L, unsigned Block) { return uint32_t(llvm::lower_bound(L.Blocks, Block) - L.Blocks.begin()); }
+static uint32_t placeOf(const Loop &L, unsigned Block) {
+  return uint32_t(llvm::lower_bound(L.Blocks, Block) - L.Blocks.begin());
+}
 
 LoopTracker::LoopTracker(const Program &P)
     : P(P), States(P.C.Loops.size()), Totals(P.C.Loops.size()), Weights(P.C.Blocks.size()),

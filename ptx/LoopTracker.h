@@ -36,7 +36,7 @@ public:
 private:
   struct State {
     bool Active = false, Counted = false, DataExit = false;
-    uint64_t HeaderVisits = 0;  ///< since it was entered
+    uint64_t HeaderVisits = 0; ///< since it was entered
     double Scale = 1, TrueTrips = 0;
     std::vector<double> Visits; ///< per block of the loop, since it was entered
   };
@@ -44,7 +44,7 @@ private:
   std::vector<State> States;
   std::vector<LoopTrips> Totals;
   std::vector<double> Weights;
-  std::vector<uint32_t> PlaceInLoop;               ///< per block: index in its innermost loop
+  std::vector<uint32_t> PlaceInLoop;                ///< per block: index in its innermost loop
   std::vector<std::vector<uint32_t>> PlaceInParent; ///< per loop and block of it: index in the parent
 };
 

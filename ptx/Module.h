@@ -42,18 +42,94 @@ struct Operand {
 /// Modifiers stay available in Instruction::Mnemonic.
 enum class Opcode {
   // integer and bits
-  Add, Sub, Mul, MulWide, MulHi, Mad, MadWide, MadHi, Div, Rem, Min, Max, Abs, Neg,
-  And, Or, Xor, Not, Shl, Shr, Shf, Bfe, Bfi, Bfind, Popc, Clz, Brev, Prmt, Lop3, Sad, Dp4a, Cnot, Fns,
+  Add,
+  Sub,
+  Mul,
+  MulWide,
+  MulHi,
+  Mad,
+  MadWide,
+  MadHi,
+  Div,
+  Rem,
+  Min,
+  Max,
+  Abs,
+  Neg,
+  And,
+  Or,
+  Xor,
+  Not,
+  Shl,
+  Shr,
+  Shf,
+  Bfe,
+  Bfi,
+  Bfind,
+  Popc,
+  Clz,
+  Brev,
+  Prmt,
+  Lop3,
+  Sad,
+  Dp4a,
+  Cnot,
+  Fns,
   // floating point
-  FAdd, FSub, FMul, FFma, FDiv, FRcp, FSqrt, FRsqrt, FSin, FCos, FEx2, FLg2, FTanh, FMin, FMax, FAbs, FNeg,
-  FCopysign, FTestp,
+  FAdd,
+  FSub,
+  FMul,
+  FFma,
+  FDiv,
+  FRcp,
+  FSqrt,
+  FRsqrt,
+  FSin,
+  FCos,
+  FEx2,
+  FLg2,
+  FTanh,
+  FMin,
+  FMax,
+  FAbs,
+  FNeg,
+  FCopysign,
+  FTestp,
   // moves, conversions, predicates
-  Mov, Cvt, Cvta, Setp, Set, Selp, Slct, Isspacep,
+  Mov,
+  Cvt,
+  Cvta,
+  Setp,
+  Set,
+  Selp,
+  Slct,
+  Isspacep,
   // memory
-  Ld, St, Atom, Red, LdParam, StParam, Prefetch, CpAsync, Membar,
+  Ld,
+  St,
+  Atom,
+  Red,
+  LdParam,
+  StParam,
+  Prefetch,
+  CpAsync,
+  Membar,
   // control
-  Bra, BrxIdx, Call, Ret, Exit, Trap, Bar, Vote, Shfl, Match, Activemask, Redux, Elect,
-  Nop, Unknown,
+  Bra,
+  BrxIdx,
+  Call,
+  Ret,
+  Exit,
+  Trap,
+  Bar,
+  Vote,
+  Shfl,
+  Match,
+  Activemask,
+  Redux,
+  Elect,
+  Nop,
+  Unknown,
 };
 
 struct SourceLocation {
@@ -69,21 +145,19 @@ struct Instruction {
   Type SrcTy;           ///< type of the sources where it differs (Cvt, Setp, Set, Slct, wide
                         ///< products, bit counts); else equals Ty
   Space Mem = Space::None;
-  unsigned Vector = 1;  ///< .v2, .v4, .v8
+  unsigned Vector = 1; ///< .v2, .v4, .v8
   std::vector<Operand> Dest, Src;
   std::optional<Operand> Addr; ///< memory instructions; CpAsync: the global side
-  int Guard = -1;       ///< predicate register; -1: none
+  int Guard = -1;              ///< predicate register; -1: none
   bool GuardNegated = false;
-  std::string Compare;  ///< Setp, Set, Slct: "lt", "ne", "lo", "equ" ...
-  std::string Target;   ///< Bra: label; Call: callee, empty when through a register
+  std::string Compare;              ///< Setp, Set, Slct: "lt", "ne", "lo", "equ" ...
+  std::string Target;               ///< Bra: label; Call: callee, empty when through a register
   std::vector<std::string> Targets; ///< BrxIdx: labels
   SourceLocation Loc;
   /// Inlined-at chain of .loc, outermost call site last; empty where not inlined.
   std::vector<SourceLocation> InlinedAt;
 
-  bool isMemory() const {
-    return Op == Opcode::Ld || Op == Opcode::St || Op == Opcode::Atom || Op == Opcode::Red;
-  }
+  bool isMemory() const { return Op == Opcode::Ld || Op == Opcode::St || Op == Opcode::Atom || Op == Opcode::Red; }
   bool isLoad() const { return Op == Opcode::Ld; }
   bool isStore() const { return Op == Opcode::St; }
   /// Bytes one lane moves.
@@ -92,9 +166,9 @@ struct Instruction {
 
 struct Parameter {
   std::string Name;
-  Type Ty;            ///< element type
-  uint64_t Bytes = 0; ///< whole size; > Ty.bytes() for by-value structs
-  uint64_t Align = 1; ///< bytes
+  Type Ty;                ///< element type
+  uint64_t Bytes = 0;     ///< whole size; > Ty.bytes() for by-value structs
+  uint64_t Align = 1;     ///< bytes
   bool IsPointer = false; ///< .ptr: Clang marks pointers, nvcc does not
 };
 
@@ -108,7 +182,7 @@ struct Variable {
 };
 
 struct Function {
-  std::string Name;   ///< mangled
+  std::string Name; ///< mangled
   bool IsEntry = false;
   std::vector<Parameter> Params, Results;
   std::vector<std::string> Registers; ///< names; an operand's Reg indexes this
@@ -124,7 +198,7 @@ struct Function {
 };
 
 struct Module {
-  std::string Target; ///< "sm_90"
+  std::string Target;             ///< "sm_90"
   std::vector<std::string> Files; ///< .file: index as in SourceLocation (0 unused)
   std::vector<Variable> Variables;
   std::vector<Function> Functions;

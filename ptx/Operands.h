@@ -25,7 +25,7 @@ public:
 
 private:
   struct Scope {
-    llvm::StringMap<int> Number;     ///< -1: declared, not used yet
+    llvm::StringMap<int> Number; ///< -1: declared, not used yet
     llvm::StringMap<unsigned> Ranges;
   };
   Function &F;

@@ -72,9 +72,9 @@ llvm::BitVector restride::ptx::pointerRegisters(const Function &F) {
       if (To < 0 || !Pointers[To])
         continue;
       // In "pointer + offset" only one side can be the pointer.
-      const bool KnowsBase = (I.Op == Opcode::Add || I.Op == Opcode::Sub) && llvm::any_of(I.Src, [&](const Operand &Op) {
-                               return registerOf(Op) >= 0 && Certain[registerOf(Op)];
-                             });
+      const bool KnowsBase =
+          (I.Op == Opcode::Add || I.Op == Opcode::Sub) &&
+          llvm::any_of(I.Src, [&](const Operand &Op) { return registerOf(Op) >= 0 && Certain[registerOf(Op)]; });
       if (KnowsBase)
         continue;
       const size_t Sources = I.Op == Opcode::Sub ? 1 : std::min<size_t>(I.Src.size(), 2);

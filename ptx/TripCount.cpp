@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace restride::ptx;
 
@@ -124,4 +125,33 @@ TripCount restride::ptx::tripCount(const Function &F, const ControlFlow &C, cons
   Out.K = TripCount::Constant;
   Out.Trips = int64_t(*Tests) - (T.TestsAtTop ? 1 : 0);
   return Out;
+}
+
+/// Ceiling of A / B for A >= 0, B > 0.
+static uint64_t ceilDiv(int64_t A, int64_t B) { return uint64_t(A) / uint64_t(B) + (A % B != 0); }
+
+std::optional<uint64_t> restride::ptx::tripsLeft(uint64_t Value, uint64_t Bound, int64_t By, const ExitTest &T) {
+  if (T.Stay == Relation::Equal)
+    return 1;
+  const unsigned Bits = T.Bits;
+  if (Bits == 0 || Bits > 64)
+    return std::nullopt;
+  auto Extend = [&](uint64_t V) { return T.Signed ? signExtend(V, Bits) : int64_t(lowBits(V, Bits)); };
+  if (T.Stay == Relation::NotEqual) {
+    int64_t Distance = signExtend(Bound - Value, Bits);
+    if (By == 0 || By == INT64_MIN || Distance == INT64_MIN || Distance % By != 0 || Distance / By <= 0)
+      return std::nullopt;
+    return uint64_t(Distance / By);
+  }
+  const bool Up = T.Stay == Relation::Less || T.Stay == Relation::LessEqual;
+  if (By == INT64_MIN || (Up ? By <= 0 : By >= 0))
+    return std::nullopt;
+  int64_t Distance = 0;
+  if (llvm::SubOverflow(Up ? Extend(Bound) : Extend(Value), Up ? Extend(Value) : Extend(Bound), Distance) ||
+      Distance < 0)
+    return std::nullopt;
+  const int64_t Pace = Up ? By : -By;
+  if (T.Stay == Relation::LessEqual || T.Stay == Relation::GreaterEqual)
+    return uint64_t(Distance / Pace) + 1;
+  return std::max<uint64_t>(ceilDiv(Distance, Pace), 1);
 }

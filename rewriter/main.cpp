@@ -7,6 +7,7 @@
 #include "rewriter/views/TextView.h"
 
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/WithColor.h"
 
@@ -84,6 +85,7 @@ static void interrupted() {
 int main(int argc, char **argv) {
   InitLLVM Init(argc, argv);
   sys::SetInterruptFunction(interrupted);
+  setBugReportMsg("restride: this is a bug; no file was changed\n");
   Expected<Options> O = parseOptions(argc, argv);
   if (!O)
     return fail(O.takeError());

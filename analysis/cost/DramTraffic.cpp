@@ -18,7 +18,7 @@ public:
 
   template <typename Filter> void add(const WarpFootprint &W, Filter Counts) {
     for (const RequestFootprint &R : W.Requests)
-      if (R.Count && Counts(F.Body[R.Instruction], R.Random)) {
+      if (R.Count && !R.Local && Counts(F.Body[R.Instruction], R.Random)) {
         auto [Low, High] = Of[R.Instruction];
         Of[R.Instruction] = {std::min(Low, W.Touches[R.First].Sector),
                              std::max(High, W.Touches[R.First + R.Count - 1].Sector + 1)};
@@ -56,7 +56,7 @@ public:
   void add(const WarpFootprint &W) {
     for (const RequestFootprint &R : W.Requests) {
       const ptx::Instruction &I = F.Body[R.Instruction];
-      if (R.Random || !(I.isLoad() || I.isStore()))
+      if (R.Random || R.Local || !(I.isLoad() || I.isStore()))
         continue;
       for (const SectorTouch &T : W.touches(R))
         if (I.isStore())
@@ -89,9 +89,9 @@ struct Streams {
 
 Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const Gpu &G,
                          const ptx::ExecuteLimits &Limits) {
-  constexpr unsigned Most = 16;
   uint64_t Blocks = Runner.blocks();
-  unsigned Count = std::min<uint64_t>(Most, Blocks), Warps = Runner.warpsPerBlock();
+  unsigned Warps = Runner.warpsPerBlock(), Most = std::clamp(128 / Warps, 4u, 16u);
+  unsigned Count = std::min<uint64_t>(Most, Blocks);
   uint64_t First = std::min(Blocks / 2, Blocks - Count);
   Neighbours N(F, G);
   Neighbours::Count Half;
@@ -157,8 +157,9 @@ void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G, DramT
 
 } // namespace
 
-DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const Sample &S, const Reuse &L1, const Gpu &G,
-                        const ptx::LaunchFacts &Facts, double KnownFootprint, const ptx::ExecuteLimits &Limits) {
+DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const Sample &S, const Reuse &L1,
+                        const Gpu &G, const ptx::LaunchFacts &Facts, double KnownFootprint,
+                        const ptx::ExecuteLimits &Limits) {
   DramTraffic D;
   uint64_t Blocks = Runner.blocks();
   unsigned LastWarp = Runner.warpsPerBlock() - 1;

@@ -24,7 +24,8 @@ struct DramTraffic {
 };
 
 /// \p KnownFootprint caps the range of random accesses, bytes; 0: unknown.
-DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const Sample &S, const Reuse &L1, const Gpu &G,
-                        const ptx::LaunchFacts &Facts, double KnownFootprint, const ptx::ExecuteLimits &Limits);
+DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const Sample &S, const Reuse &L1,
+                        const Gpu &G, const ptx::LaunchFacts &Facts, double KnownFootprint,
+                        const ptx::ExecuteLimits &Limits);
 
 } // namespace restride::cost

@@ -26,9 +26,11 @@ WarpFootprint WarpRunner::footprint(const ptx::WarpTrace &T, uint64_t Block, uns
     if (!R.Mask || R.Mem == ptx::Space::Shared)
       continue;
     SectorTouches S = sectorsOf(R, F.Body[R.Instruction].accessBytes());
-    W.Requests.push_back({R.Instruction, uint32_t(W.Touches.size()), uint32_t(S.size()), R.DependsOnLoad});
+    bool Local = R.Mem == ptx::Space::Local;
+    W.Requests.push_back(
+        {R.Instruction, uint32_t(W.Touches.size()), uint32_t(S.size()), R.DependsOnLoad && !Local, Local});
     for (SectorTouch &Touch : S) {
-      if (R.Mem == ptx::Space::Local)
+      if (Local)
         Touch.Sector += OwnSectors;
       W.Touches.push_back(Touch);
     }
@@ -106,7 +108,9 @@ std::vector<WarpFootprint> WarpRunner::footprints(uint64_t First, uint64_t Strid
   bool Wraps = First + uint64_t(Count - 1) * Stride >= blocks();
   if (!Wraps && Count > 3) {
     std::optional<std::vector<int64_t>> PerBlock = distances(All[0], executed(1, 0));
-    auto agrees = [&](unsigned B, unsigned W) { return same(moved(All[W], B, *PerBlock, 0, *PerBlock), executed(B, W)); };
+    auto agrees = [&](unsigned B, unsigned W) {
+      return same(moved(All[W], B, *PerBlock, 0, *PerBlock), executed(B, W));
+    };
     if (PerBlock && agrees(Count - 1, Warps - 1) && agrees(Count / 2, Warps / 2)) {
       for (unsigned B = 1; B < Count; ++B)
         for (unsigned W = 0; W < Warps; ++W)

@@ -12,6 +12,7 @@ struct RequestFootprint {
   unsigned Instruction = 0;
   uint32_t First = 0, Count = 0; ///< range in WarpFootprint::Touches
   bool Random = false;           ///< its address comes from loaded data
+  bool Local = false;            ///< local memory: never leaves the SM for long
 };
 
 struct WarpFootprint {

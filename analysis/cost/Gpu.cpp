@@ -79,7 +79,8 @@ Expected<Gpu> loadGpu(StringRef NameOrFile) {
   }
   ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer = MemoryBuffer::getFile(File, /*IsText=*/true);
   if (!Buffer)
-    return createStringError(Buffer.getError(), "cannot read GPU profile '" + File + "': " + Buffer.getError().message());
+    return createStringError(Buffer.getError(),
+                             "cannot read GPU profile '" + File + "': " + Buffer.getError().message());
   return parseGpu((*Buffer)->getBuffer(), File);
 }
 

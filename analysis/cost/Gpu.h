@@ -14,42 +14,42 @@ namespace restride::cost {
 
 struct Gpu {
   std::string Name;
-  std::string Source;               ///< "measured" or "published", with what
-  std::string Arch;                 ///< "sm_90"
+  std::string Source; ///< "measured" or "published", with what
+  std::string Arch;   ///< "sm_90"
   double Sms = 0, ClockGHz = 0;
 
   // Memory, from near to far.
-  double L1Bytes = 0;               ///< per SM, usable for global data; 0: global loads bypass L1
-  double L2Bytes = 0;               ///< effective capacity, whole GPU
-  double L2ResidentBytes = 0;       ///< regular data below this size are fetched from DRAM once
-  double L2RandomBytes = 0;         ///< capacity that random accesses see
+  double L1Bytes = 0;                                   ///< per SM, usable for global data; 0: global loads bypass L1
+  double L2Bytes = 0;                                   ///< effective capacity, whole GPU
+  double L2ResidentBytes = 0;                           ///< regular data below this size are fetched from DRAM once
+  double L2RandomBytes = 0;                             ///< capacity that random accesses see
   double L1Latency = 0, L2Latency = 0, DramLatency = 0; ///< cycles
-  double L2BytesPerCycle = 0;       ///< per SM
-  double DramBytesPerCycle = 0;     ///< per SM, streaming
-  double DramGranule = 64;          ///< bytes fetched at least
-  double StoreMergeLines = 16;      ///< stores touching more lines than this do not merge in L2
-  double PartialSectorExtra = 0.5;  ///< further L2 sectors per partly written random sector
-  double WarpBurst = 16;            ///< requests a warp issues before another warp's turn
-  double BlockStagger = 0.1;        ///< share of its run by which resident blocks are out of step
-  double WarpWavefronts = 1;        ///< L1 wavefronts every warp costs
-  double StoreWavefronts = 0.8;     ///< further ones of a warp that stores
+  double L2BytesPerCycle = 0;                           ///< per SM
+  double DramBytesPerCycle = 0;                         ///< per SM, streaming
+  double DramGranule = 64;                              ///< bytes fetched at least
+  double StoreMergeLines = 16;                          ///< stores touching more lines than this do not merge in L2
+  double PartialSectorExtra = 0.5;                      ///< further L2 sectors per partly written random sector
+  double WarpBurst = 16;                                ///< requests a warp issues before another warp's turn
+  double BlockStagger = 0.1;                            ///< share of its run by which resident blocks are out of step
+  double WarpWavefronts = 1;                            ///< L1 wavefronts every warp costs
+  double StoreWavefronts = 0.8;                         ///< further ones of a warp that stores
 
   // Limits on resident blocks, per SM.
   unsigned MaxWarps = 64, MaxBlocks = 32, Registers = 65536, SharedBytes = 0;
-  unsigned RegisterGranule = 256;   ///< registers a warp's allocation is rounded to
-  unsigned WarpGranule = 4;         ///< warps are given out in this many
-  unsigned SharedGranule = 128;     ///< bytes a block's shared memory is rounded to
-  unsigned SharedReserved = 0;      ///< bytes of shared memory the driver takes per block
+  unsigned RegisterGranule = 256; ///< registers a warp's allocation is rounded to
+  unsigned WarpGranule = 4;       ///< warps are given out in this many
+  unsigned SharedGranule = 128;   ///< bytes a block's shared memory is rounded to
+  unsigned SharedReserved = 0;    ///< bytes of shared memory the driver takes per block
   unsigned MaxThreadRegisters = 255;
 
   // How quantities become time.
-  double Schedulers = 4;            ///< instructions issued per cycle and SM
-  double WarpSlots = 2;             ///< issue slots every warp costs
-  double PNorm = 2.8;               ///< exponent that joins the terms
-  double RandomSectorCycles = 1.6;  ///< per sector of a random access and warp
-  double RandomGranuleCycles = 5.3; ///< per DRAM granule of a random access and warp
-  double LatencyFactor = 2.1;       ///< on the critical path
-  double LaunchCycles = 0;          ///< one launch of an empty kernel
+  double Schedulers = 4;                      ///< instructions issued per cycle and SM
+  double WarpSlots = 3.5;                     ///< issue slots every warp costs
+  double PNorm = 2.8;                         ///< exponent that joins the terms
+  double RandomSectorCycles = 1.6;            ///< per sector of a random access and warp
+  double RandomGranuleCycles = 5.3;           ///< per DRAM granule of a random access and warp
+  double LatencyFactor = 2.1;                 ///< on the critical path
+  double LaunchCycles = 0;                    ///< one launch of an empty kernel
   std::map<std::string, double> IssueWeights; ///< issue slots per opcode class
   std::map<std::string, double> Latencies;    ///< cycles from issue to result per latency class
   std::map<std::string, double> Thesis;       ///< l_l2, l_dram, d_l2, d_dram, alu, store (cycles)

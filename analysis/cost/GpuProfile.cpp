@@ -3,12 +3,12 @@
 // misspelt constant would silently change a score.
 #include "analysis/cost/Gpu.h"
 
+#include "yaml-cpp/yaml.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/Twine.h"
-#include "yaml-cpp/yaml.h"
 
 #include <cmath>
 #include <variant>
@@ -72,9 +72,9 @@ const std::vector<Key> &keys() {
       {"IssueWeights",
        &Gpu::IssueWeights,
        true,
-       {"memory",      "f16",      "f32",     "f64",     "special", "rsqrt",   "div_approx", "div_ieee", "sqrt_ieee",
-        "f64_special", "i32",      "i64",     "mul_wide", "mul64",  "div_i32", "div_i64",    "cvt",      "cvt_i64",
-        "setp",        "branch",   "sreg",    "warp",    "barrier", "call",    "other",      "free"}},
+       {"memory",      "f16",    "f32",  "f64",      "special", "rsqrt",   "div_approx", "div_ieee", "sqrt_ieee",
+        "f64_special", "i32",    "i64",  "mul_wide", "mul64",   "div_i32", "div_i64",    "cvt",      "cvt_i64",
+        "setp",        "branch", "sreg", "warp",     "barrier", "call",    "other",      "free"}},
       {"Latencies",
        &Gpu::Latencies,
        true,
@@ -126,7 +126,8 @@ private:
     for (StringRef K : Known)
       if (unsigned D = K.edit_distance_insensitive(Name, true, BestDistance); D < BestDistance)
         Best = K, BestDistance = D;
-    return error(At.Mark(), "unknown key '" + Name + "'" + (Best.empty() ? "" : "; did you mean '" + Best.str() + "'?"));
+    return error(At.Mark(),
+                 "unknown key '" + Name + "'" + (Best.empty() ? "" : "; did you mean '" + Best.str() + "'?"));
   }
 
   Error value(const YAML::Node &N, const Key &K, std::string &Out) {

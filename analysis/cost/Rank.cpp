@@ -2,6 +2,7 @@
 
 #include "analysis/cost/ThesisModel.h"
 #include "analysis/cost/ThroughputModel.h"
+#include "ptx/Inline.h"
 
 using namespace llvm;
 
@@ -22,7 +23,9 @@ Expected<Score> score(const ptx::Module &M, ArrayRef<KernelLaunch> Kernels, Arra
     const ptx::Function *F = M.find(L.Function);
     if (!F || F->Body.empty())
       return createStringError("kernel '" + L.Function + "' has no code in the compiled PTX");
-    KernelCost K = Which == Model::Thesis ? thesisCost(M, *F, L, G) : throughputCost(M, *F, L, G);
+    // Device functions that the compiler left as calls belong to their kernel.
+    ptx::Function Whole = ptx::inlineCalls(M, *F);
+    KernelCost K = Which == Model::Thesis ? thesisCost(M, Whole, L, G) : throughputCost(M, Whole, L, G);
     S.Cycles += K.Cycles * K.Calls;
     S.Kernels.push_back(std::move(K));
   }

@@ -11,8 +11,8 @@ enum class Model { Throughput, Thesis };
 
 /// A conversion between host layout and device layout: copies of all kinds.
 struct Conversion {
-  double Bytes = 0;  ///< of the user's records, one copy
-  double Times = 1;  ///< how often the program makes this copy
+  double Bytes = 0; ///< of the user's records, one copy
+  double Times = 1; ///< how often the program makes this copy
 };
 
 /// Scores all \p Kernels found in \p M. A kernel without code in M is an error.
@@ -30,8 +30,8 @@ struct Choice {
 };
 
 /// The fastest of \p Scores, or the original where the fastest gains less than
-/// \p MinSpeedup (1.05: the model orders pairs reliably from 5 % on). Among
+/// \p MinSpeedup (1.03, inside which predictions and measurements disagree on who wins). Among
 /// equals the earlier wins, so callers list simple layouts first.
-Choice choose(llvm::ArrayRef<Score> Scores, size_t Original, double MinSpeedup = 1.05);
+Choice choose(llvm::ArrayRef<Score> Scores, size_t Original, double MinSpeedup = 1.03);
 
 } // namespace restride::cost

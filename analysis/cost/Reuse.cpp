@@ -71,10 +71,10 @@ private:
     if (I.isStore()) { // written through, and kept
       for (const SectorTouch &T : Touches) {
         L1.touch(T.Sector);
-        if (!R.Random)
+        if (!R.Random && !R.Local)
           StoreSectors += Written.insert(T.Sector).second;
       }
-      StoreRequests += !R.Random;
+      StoreRequests += !R.Random && !R.Local;
       return;
     }
     if (!I.isLoad())
@@ -88,7 +88,7 @@ private:
       if (L2.touch(T.Sector / GranuleSectors))
         continue;
       MissedL2 = true;
-      if (!R.Random)
+      if (!R.Random && !R.Local)
         ++A.MissGranules;
     }
     ++(MissedL2 ? A.HitDram : MissedL1 ? A.HitL2 : A.HitL1);

@@ -3,15 +3,15 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
-
 using namespace llvm;
 
 namespace restride::cost {
 
-/// Counted loops are cut by the executor, so these are rarely reached.
-static ptx::ExecuteLimits wholeWarp() {
+/// Counted loops are cut by the executor, so these limits are rarely reached;
+/// weights hold beyond them.
+static ptx::ExecuteLimits atMost(uint64_t Requests) {
   ptx::ExecuteLimits L;
-  L.MaxRequests = 8000;
+  L.MaxRequests = Requests;
   return L;
 }
 
@@ -22,7 +22,7 @@ static std::vector<std::pair<uint64_t, unsigned>> otherWarps(const WarpRunner &R
   if (First.Requests.size() < 200) // averages out the randomness of gathers
     for (unsigned K = 1; K < 4; ++K)
       Others.push_back({(Blocks / 2 + 7 * K) % Blocks, (1 + K) % Warps});
-  else if (First.Requests.size() < 6000) // triangular loops differ over the grid
+  else // triangular loops differ over the grid
     Others = {{Blocks / 8, 0}, {Blocks - 1 - Blocks / 8, Warps - 1}};
   return Others;
 }
@@ -32,7 +32,8 @@ static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, std
     const ptx::Instruction &I = F.Body[R.Instruction];
     AccessProfile &P = Profile[R.Instruction];
     ++P.Requests;
-    P.Random |= R.DependsOnLoad;
+    P.Local |= R.Mem == ptx::Space::Local;
+    P.Random |= R.DependsOnLoad && R.Mem == ptx::Space::Global;
     unsigned Width = I.accessBytes();
     if (R.Mem == ptx::Space::Shared) {
       P.Wavefronts += bankCyclesOf(R, Width);
@@ -53,7 +54,8 @@ public:
       : F(F), Flow(ptx::controlFlow(F)), Runner(F, Flow, Facts) {}
 
   void run(uint64_t Block, unsigned Warp) {
-    Traces.push_back(Runner.run(Block, Warp, wholeWarp()));
+    // The first warp shows the accesses, the others how often loops run.
+    Traces.push_back(Runner.run(Block, Warp, atMost(Traces.empty() ? 3000 : 500)));
     S.Footprints.push_back(Runner.footprint(Traces.back(), Block, Warp));
   }
 

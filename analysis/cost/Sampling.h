@@ -15,6 +15,7 @@ struct AccessProfile {
   double Lines = 0;      ///< distinct 128-byte lines, per request
   double Wavefronts = 0; ///< L1 data pipe cycles, per request (shared: bank cycles)
   bool Random = false;   ///< some address came from loaded data
+  bool Local = false;    ///< local memory
 };
 
 struct Sample {

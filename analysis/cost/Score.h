@@ -19,21 +19,21 @@ struct AccessCost {
   /// In the text that was compiled; 0: unknown. Of an inlined access this is the
   /// outermost call site, which lies in the kernel itself.
   unsigned Line = 0, Column = 0;
-  std::string File;                 ///< as the compiler names it; empty: unknown
+  std::string File; ///< as the compiler names it; empty: unknown
   /// The access itself and the call sites it was inlined through, outermost last.
   std::vector<ptx::SourceLocation> Chain;
-  unsigned Bytes = 0;               ///< per lane
-  double SectorsPerRequest = 0;     ///< distinct 32-byte sectors of one warp request
+  unsigned Bytes = 0;           ///< per lane
+  double SectorsPerRequest = 0; ///< distinct 32-byte sectors of one warp request
   double RequestsPerWarp = 0;
   bool IsStore = false, IsAtomic = false, Indirect = false;
 };
 
 struct KernelCost {
-  std::string Name;                 ///< mangled
-  double Cycles = 0;                ///< one launch
+  std::string Name;  ///< mangled
+  double Cycles = 0; ///< one launch
   Terms Parts;
-  std::string BoundBy;              ///< "issue", "l1", "l2", "dram", "latency"
-  double Calls = 1;                 ///< launches the total counts
+  std::string BoundBy; ///< "issue", "l1", "l2", "dram", "latency"
+  double Calls = 1;    ///< launches the total counts
   std::vector<AccessCost> Accesses;
   /// What was assumed or approximated, one sentence each.
   std::vector<std::string> Notes;
@@ -41,18 +41,18 @@ struct KernelCost {
 
 /// One kernel to be scored: its PTX function name and its launch.
 struct KernelLaunch {
-  std::string Function;             ///< mangled name in the module
+  std::string Function; ///< mangled name in the module
   ptx::LaunchFacts Facts;
-  double Calls = 1;                 ///< how often it runs, weight in the total
-  std::vector<std::string> Notes;   ///< what was assumed about the launch
+  double Calls = 1;               ///< how often it runs, weight in the total
+  std::vector<std::string> Notes; ///< what was assumed about the launch
   /// The whole device footprint of the candidate's arrays, bytes; 0: unknown.
   uint64_t FootprintBytes = 0;
-  unsigned Registers = 0;           ///< per thread, from ptxas; 0: estimated from the PTX
+  unsigned Registers = 0; ///< per thread, from ptxas; 0: estimated from the PTX
 };
 
 struct Score {
-  double Cycles = 0;                ///< sum of Cycles * Calls over kernels
-  double ConversionCycles = 0;      ///< conversions at copies, all of them; not in Cycles
+  double Cycles = 0;           ///< sum of Cycles * Calls over kernels
+  double ConversionCycles = 0; ///< conversions at copies, all of them; not in Cycles
   std::vector<KernelCost> Kernels;
   std::vector<std::string> Warnings;
   double total() const { return Cycles + ConversionCycles; }

@@ -1,27 +1,57 @@
 #include "analysis/cost/SectorCache.h"
 
+#include "llvm/Support/MathExtras.h"
+
 namespace restride::cost {
 
 static constexpr unsigned Draws = 4; ///< lines among which the oldest is replaced
 
+SectorCache::SectorCache(uint64_t Lines, unsigned SectorsPerLine) : Lines(Lines), SectorsPerLine(SectorsPerLine) {
+  Slots.reserve(Lines);
+  Table.assign(llvm::PowerOf2Ceil(4 * Lines + 1), 0);
+  Mask = Table.size() - 1;
+}
+
+/// Where \p Line stands in the table, or the empty place where it would.
+size_t SectorCache::find(uint64_t Line) const {
+  size_t At = home(Line);
+  while (Table[At] && Slots[Table[At] - 1].Line != Line)
+    At = (At + 1) & Mask;
+  return At;
+}
+
+/// Empties a place and moves up what probed past it.
+void SectorCache::erase(size_t At) {
+  Table[At] = 0;
+  for (size_t Next = (At + 1) & Mask; Table[Next]; Next = (Next + 1) & Mask) {
+    size_t Home = home(Slots[Table[Next] - 1].Line);
+    if (((Next - Home) & Mask) < ((Next - At) & Mask))
+      continue;
+    Table[At] = Table[Next];
+    Table[Next] = 0;
+    At = Next;
+  }
+}
+
 SectorCache::Slot &SectorCache::slotFor(uint64_t Line) {
-  auto [It, New] = Index.try_emplace(Line, Slots.size());
-  if (!New)
-    return Slots[It->second];
-  if (Slots.size() < Lines) {
-    Slots.push_back({Line, 0, 0});
-    return Slots.back();
+  size_t At = find(Line);
+  if (Table[At])
+    return Slots[Table[At] - 1];
+  uint32_t Victim = Slots.size();
+  if (Victim < Lines)
+    Slots.emplace_back();
+  else {
+    for (unsigned D = 0; D < Draws; ++D) {
+      Random = Random * 6364136223846793005ull + 1442695040888963407ull;
+      uint32_t Drawn = (Random >> 33) % Lines;
+      if (D == 0 || Slots[Drawn].Time < Slots[Victim].Time)
+        Victim = Drawn;
+    }
+    erase(find(Slots[Victim].Line));
+    At = find(Line); // erasing may have moved the empty place
   }
-  uint32_t Victim = 0;
-  for (unsigned D = 0; D < Draws; ++D) {
-    Random = Random * 6364136223846793005ull + 1442695040888963407ull;
-    uint32_t Drawn = (Random >> 33) % Lines;
-    if (D == 0 || Slots[Drawn].Time < Slots[Victim].Time)
-      Victim = Drawn;
-  }
-  It->second = Victim;
-  Index.erase(Slots[Victim].Line);
   Slots[Victim] = {Line, 0, 0};
+  Table[At] = Victim + 1;
   return Slots[Victim];
 }
 

@@ -3,8 +3,7 @@
 // index does, without the thrashing cliff of exact LRU.
 #pragma once
 
-#include "llvm/ADT/DenseMap.h"
-
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -13,7 +12,7 @@ namespace restride::cost {
 class SectorCache {
 public:
   /// \p Lines lines of \p SectorsPerLine sectors; no lines: nothing ever hits.
-  SectorCache(uint64_t Lines, unsigned SectorsPerLine) : Lines(Lines), SectorsPerLine(SectorsPerLine) {}
+  SectorCache(uint64_t Lines, unsigned SectorsPerLine);
 
   /// Reads or writes a sector and keeps it. True: it was there.
   bool touch(uint64_t Sector);
@@ -25,11 +24,16 @@ private:
     uint32_t Sectors = 0; ///< bit i: sector i is there
   };
   Slot &slotFor(uint64_t Line);
+  size_t home(uint64_t Line) const { return (Line * 0x9E3779B97F4A7C15ull >> 20) & Mask; }
+  size_t find(uint64_t Line) const;
+  void erase(size_t At);
 
   uint64_t Lines;
   unsigned SectorsPerLine;
   std::vector<Slot> Slots;
-  llvm::DenseMap<uint64_t, uint32_t> Index;
+  /// Open addressing with linear probing: slot number + 1, 0 where empty.
+  std::vector<uint32_t> Table;
+  size_t Mask = 0;
   uint64_t Now = 0, Random = 12345;
 };
 

@@ -7,6 +7,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+
 using namespace llvm;
 
 namespace restride::cost {
@@ -55,7 +57,8 @@ KernelCost thesisCost(const ptx::Module &M, const ptx::Function &F, const Kernel
   append_range(K.Notes, S.Notes);
   Occupancy O = occupancy(
       resources(F, L.Facts, L.Registers ? L.Registers : estimateRegisters(F, S.Flow, G.MaxThreadRegisters)), G);
-  double ResidentWarps = double(O.ResidentBlocks) * O.WarpsPerBlock * G.Sms;
+  double ResidentBlocks = std::min(double(O.ResidentBlocks) * G.Sms, double(L.Facts.Grid.count()));
+  double ResidentWarps = ResidentBlocks * O.WarpsPerBlock;
   std::vector<ThesisAccess> Accesses = thesisAccesses(F, S, ResidentWarps, G);
 
   for (CfgNode &N : S.Cfg.Nodes) {

@@ -26,8 +26,8 @@ static double issueDemand(const ptx::Function &F, const Sample &S, const Gpu &G)
 static double storeDemand(const ptx::Function &F, const Sample &S, const Reuse &R, const DramTraffic &D, const Gpu &G) {
   double Requests = 0, Sectors = 0, Lines = 0, AtomicSectors = 0;
   for (auto [I, P] : enumerate(S.PerInstruction)) {
-    if (P.Random || P.Sectors == 0 || F.Body[I].isLoad())
-      continue;
+    if (P.Random || P.Local || P.Sectors == 0 || F.Body[I].isLoad())
+      continue; // L1 holds local memory back until a line leaves
     double Weight = S.weight(I);
     if (!F.Body[I].isStore()) {
       AtomicSectors += Weight * P.Sectors;
@@ -104,7 +104,7 @@ std::string boundBy(const Terms &T) {
 
 /// Requests per warp so that all resident warps together stay affordable.
 static ptx::ExecuteLimits reuseLimits(unsigned ResidentWarps) {
-  constexpr unsigned Budget = 16000, Fewest = 64, Most = 3000;
+  constexpr unsigned Budget = 8000, Fewest = 64, Most = 3000;
   ptx::ExecuteLimits Limits;
   Limits.MaxRequests = std::clamp(Budget / std::max(ResidentWarps, 1u), Fewest, Most);
   return Limits;
@@ -126,7 +126,7 @@ KernelCost throughputCost(const ptx::Module &M, const ptx::Function &F, const Ke
 
   unsigned Resident = std::min<uint64_t>(O.ResidentBlocks, std::max(1.0, std::ceil(Runner.blocks() / G.Sms)));
   ptx::ExecuteLimits Limits = reuseLimits(Resident * O.WarpsPerBlock);
-  unsigned Generations = S.RequestsPerWarp < 100 ? 2 : 1; // short warps find what others left behind
+  unsigned Generations = S.RequestsPerWarp < 50 ? 2 : 1; // short warps find what others left behind
   Reuse R = simulate(F, S.Flow, Runner, G, Resident, Generations, Limits);
   DramTraffic D = dramTraffic(F, Runner, S, R, G, L.Facts, L.FootprintBytes, Limits);
 

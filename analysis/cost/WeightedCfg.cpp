@@ -33,14 +33,27 @@ static CfgLoop averageLoop(const ptx::Function &F, const ptx::ControlFlow &C, un
   return L;
 }
 
+/// A loop that could not be counted and was stopped by an effort limit ran as
+/// many trips as its layout's requests allowed. Give it the trips that all
+/// data-dependent loops make, so that variants stay comparable.
+static void assumeTrips(WeightedCfg &G, const ptx::ControlFlow &C, unsigned Index,
+                        ArrayRef<const ptx::WarpTrace *> Traces) {
+  CfgLoop &L = G.Loops[Index];
+  if (L.Known || L.Trips == 0)
+    return;
+  double Assumed = ptx::ExecuteLimits().DataLoopTrips;
+  if (L.Trips < Assumed && any_of(Traces, [](const ptx::WarpTrace *T) { return T->Truncated; })) {
+    for (unsigned B : C.Loops[Index].Blocks)
+      G.Nodes[B].Weight *= Assumed / L.Trips;
+    L.Trips = Assumed;
+  }
+  G.Notes.push_back(formatv("the loop at line {0} is not counted: {1:F0} trips are assumed", L.Line, L.Trips));
+}
+
 WeightedCfg weightedCfg(const ptx::Function &F, const ptx::ControlFlow &C, ArrayRef<const ptx::WarpTrace *> Traces) {
   WeightedCfg G;
-  for (unsigned L = 0; L < C.Loops.size(); ++L) {
+  for (unsigned L = 0; L < C.Loops.size(); ++L)
     G.Loops.push_back(averageLoop(F, C, L, Traces));
-    if (!G.Loops.back().Known)
-      G.Notes.push_back(formatv("the loop at line {0} ends on data: {1:F0} trips are assumed", G.Loops.back().Line,
-                                G.Loops.back().Trips));
-  }
   G.Nodes.resize(C.Blocks.size());
   for (unsigned B = 0; B < C.Blocks.size(); ++B) {
     CfgNode &N = G.Nodes[B];
@@ -49,6 +62,8 @@ WeightedCfg weightedCfg(const ptx::Function &F, const ptx::ControlFlow &C, Array
     for (const ptx::WarpTrace *T : Traces)
       N.Weight += T->BlockWeight[B] / Traces.size();
   }
+  for (unsigned L = 0; L < G.Loops.size(); ++L)
+    assumeTrips(G, C, L, Traces);
   for (CfgNode &N : G.Nodes) {
     double Around = N.Loop < 0 ? 1 : G.Nodes[C.Loops[N.Loop].Header].Weight;
     N.Probability = Around > 0 ? N.Weight / Around : 0;
@@ -61,8 +76,8 @@ std::string dump(const ptx::Function &F, const ptx::ControlFlow &C, const Weight
   raw_string_ostream OS(Text);
   OS << F.Name << '\n';
   for (auto [I, L] : enumerate(G.Loops))
-    OS << formatv("  loop {0}: block {1} line {2} trips {3:F2} ({4}) in {5}\n", I, L.Header, L.Line, L.Trips, L.Known ? "counted" : "assumed",
-                  L.Parent < 0 ? "-" : std::to_string(L.Parent));
+    OS << formatv("  loop {0}: block {1} line {2} trips {3:F2} ({4}) in {5}\n", I, L.Header, L.Line, L.Trips,
+                  L.Known ? "counted" : "assumed", L.Parent < 0 ? "-" : std::to_string(L.Parent));
   for (const CfgNode &N : G.Nodes) {
     const ptx::Block &B = C.Blocks[N.Block];
     OS << formatv("  node {0}: [{1}, {2}) p {3:F3} weight {4:F2} cost {5:F2}", N.Block, B.Begin, B.End, N.Probability,

@@ -35,7 +35,8 @@ struct WeightedCfg {
 /// Weights from executed warps, averaged. Execution cuts counted loops short and
 /// reports their true trips; a branch on loaded data took half of the lanes, so
 /// that a warp executes a side of it with probability 1 - (1 - p)^32.
-WeightedCfg weightedCfg(const ptx::Function &F, const ptx::ControlFlow &C, llvm::ArrayRef<const ptx::WarpTrace *> Traces);
+WeightedCfg weightedCfg(const ptx::Function &F, const ptx::ControlFlow &C,
+                        llvm::ArrayRef<const ptx::WarpTrace *> Traces);
 
 /// One line per loop and node, for tests and people.
 std::string dump(const ptx::Function &F, const ptx::ControlFlow &C, const WeightedCfg &G);

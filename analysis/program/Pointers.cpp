@@ -343,7 +343,7 @@ void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
   }
   if (!BaseVariable)
     return Unknown("points into an array whose pointer changes, so an index cannot take its place");
-  if (isModified(Facts, V))
+  if (!V->getType()->isReferenceType() && isModified(Facts, V))
     return Unknown("is a pointer into the array that changes");
   std::optional<Element> What = elementOf(P, V->getLocation());
   if (!What)

@@ -92,7 +92,10 @@ TEST(WeightedCfg, AnAssumedTripCountIsSaid) {
   ptx::WarpTrace T = visits({1, 1, 16, 1, 1}, false);
   WeightedCfg G = weightedCfg(P.f(), P.C, {&T});
   ASSERT_EQ(G.Notes.size(), 1u);
-  EXPECT_EQ(G.Notes[0], "the loop at line 0 ends on data: 16 trips are assumed");
+  EXPECT_EQ(G.Notes[0], "the loop at line 0 is not counted: 16 trips are assumed");
+  ptx::WarpTrace Cut = visits({1, 1, 4, 1, 1}, false);
+  Cut.Truncated = true;
+  EXPECT_DOUBLE_EQ(weightedCfg(P.f(), P.C, {&Cut}).Nodes[2].Weight, 16) << "whatever the limit let pass";
 }
 
 TEST(WeightedCfg, TotalIsTheWeightedSum) {
@@ -106,13 +109,14 @@ TEST(WeightedCfg, TotalIsTheWeightedSum) {
 TEST(WeightedCfg, Dump) {
   Parsed P = parsed(Looping);
   ptx::WarpTrace T = visits({1, 1, 128, 1, 1});
-  EXPECT_EQ(dump(P.f(), P.C, weightedCfg(P.f(), P.C, {&T})), "k\n"
-                                                             "  loop 0: block 2 line 0 trips 128.00 (counted) in -\n"
-                                                             "  node 0: [0, 5) p 1.000 weight 1.00 cost 0.00 -> 4 1\n"
-                                                             "  node 1: [5, 7) p 1.000 weight 1.00 cost 0.00 -> 2\n"
-                                                             "  node 2: [7, 13) p 1.000 weight 128.00 cost 0.00 -> 2 3\n"
-                                                             "  node 3: [13, 14) p 1.000 weight 1.00 cost 0.00 -> 4\n"
-                                                             "  node 4: [14, 15) p 1.000 weight 1.00 cost 0.00 ->\n");
+  EXPECT_EQ(dump(P.f(), P.C, weightedCfg(P.f(), P.C, {&T})),
+            "k\n"
+            "  loop 0: block 2 line 0 trips 128.00 (counted) in -\n"
+            "  node 0: [0, 5) p 1.000 weight 1.00 cost 0.00 -> 4 1\n"
+            "  node 1: [5, 7) p 1.000 weight 1.00 cost 0.00 -> 2\n"
+            "  node 2: [7, 13) p 1.000 weight 128.00 cost 0.00 -> 2 3\n"
+            "  node 3: [13, 14) p 1.000 weight 1.00 cost 0.00 -> 4\n"
+            "  node 4: [14, 15) p 1.000 weight 1.00 cost 0.00 ->\n");
 }
 
 TEST(LiveRegisters, CountsWhatIsLiveAtOnce) {

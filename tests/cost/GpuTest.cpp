@@ -44,9 +44,11 @@ TEST(Gpu, EveryShippedProfileLoads) {
 }
 
 TEST(Gpu, AUnknownNameIsSuggestedAndListed) {
-  EXPECT_EQ(errorOf(loadGpu("h20")), "unknown GPU 'h20'; did you mean 'h200'? (known: a100, gtx980, h100, h200, v100, or "
-                                     "a .yaml file)");
-  EXPECT_EQ(errorOf(loadGpu("radeon")), "unknown GPU 'radeon' (known: a100, gtx980, h100, h200, v100, or a .yaml file)");
+  EXPECT_EQ(errorOf(loadGpu("h20")),
+            "unknown GPU 'h20'; did you mean 'h200'? (known: a100, gtx980, h100, h200, v100, or "
+            "a .yaml file)");
+  EXPECT_EQ(errorOf(loadGpu("radeon")),
+            "unknown GPU 'radeon' (known: a100, gtx980, h100, h200, v100, or a .yaml file)");
 }
 
 TEST(Gpu, AnUnreadableFileIsNamed) {
@@ -75,13 +77,10 @@ TEST(Gpu, ProfileErrorsNameKeyLineAndColumn) {
             "g.yaml:5:1: unknown key 'Smss'; did you mean 'Sms'?");
   EXPECT_EQ(errorOf(parseGpu(replaced(Good, "Sms: 132", "Sms: many"), "g.yaml")),
             "g.yaml:5:6: 'Sms' must be a number, 0 or more");
-  EXPECT_EQ(unplaced(replaced(Good, "MaxWarps: 64", "MaxWarps: 6.5")),
-            "'MaxWarps' must be a whole number, 0 or more");
+  EXPECT_EQ(unplaced(replaced(Good, "MaxWarps: 64", "MaxWarps: 6.5")), "'MaxWarps' must be a whole number, 0 or more");
   EXPECT_EQ(errorOf(parseGpu(replaced(Good, "Sms: 132\n", ""), "g.yaml")), "g.yaml:2:1: key 'Sms' is missing");
-  EXPECT_EQ(unplaced(replaced(Good, "  mul64: 2.41\n", "")),
-            "key 'mul64' is missing in 'IssueWeights'");
-  EXPECT_EQ(unplaced(replaced(Good, "  mul64:", "  mul46:")),
-            "unknown key 'mul46'; did you mean 'mul64'?");
+  EXPECT_EQ(unplaced(replaced(Good, "  mul64: 2.41\n", "")), "key 'mul64' is missing in 'IssueWeights'");
+  EXPECT_EQ(unplaced(replaced(Good, "  mul64:", "  mul46:")), "unknown key 'mul46'; did you mean 'mul64'?");
   EXPECT_EQ(errorOf(parseGpu(replaced(Good, "Sms: 132", "Sms: 132\nSms: 132"), "g.yaml")),
             "g.yaml:6:1: key 'Sms' appears twice");
   EXPECT_EQ(errorOf(parseGpu("", "g.yaml")), "g.yaml:1:1: a GPU profile is a map of keys");

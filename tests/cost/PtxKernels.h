@@ -14,9 +14,9 @@ struct Load {
 
 /// How an element's address follows from its index.
 struct Place {
-  unsigned Stride = 4;    ///< bytes between elements of one field
-  bool Gather = false;    ///< index = ix[i] instead of i
-  unsigned Uniform = 0;   ///< trips of a loop with index = the loop counter; 0: none
+  unsigned Stride = 4;     ///< bytes between elements of one field
+  bool Gather = false;     ///< index = ix[i] instead of i
+  unsigned Uniform = 0;    ///< trips of a loop with index = the loop counter; 0: none
   unsigned long Plane = 0; ///< bytes from a field's array to the next (structure of arrays); 0: offsets stay small
 };
 

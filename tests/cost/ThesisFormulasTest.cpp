@@ -17,8 +17,8 @@ Gpu gtx980() {
 }
 
 TEST(Thesis, Transactions) {
-  EXPECT_EQ(thesisTransactions(0), 1u);   // broadcast
-  EXPECT_EQ(thesisTransactions(4), 1u);   // complete coalescing
+  EXPECT_EQ(thesisTransactions(0), 1u); // broadcast
+  EXPECT_EQ(thesisTransactions(4), 1u); // complete coalescing
   EXPECT_EQ(thesisTransactions(8), 2u);
   EXPECT_EQ(thesisTransactions(12), 3u);
   EXPECT_EQ(thesisTransactions(16), 4u);

@@ -28,16 +28,11 @@ struct Pattern {
 TEST(Transactions, KnownPatterns) {
   const Pattern Patterns[] = {
       // name                          stride start width  sectors lines wavefronts
-      {"coalesced floats", 4, 0, 4, 4, 1, 1},
-      {"coalesced floats, off by one", 4, 4, 4, 5, 2, 1},
-      {"coalesced doubles", 8, 0, 8, 8, 2, 2},
-      {"coalesced float4", 16, 0, 16, 16, 4, 4},
-      {"uniform float", 0, 0, 4, 1, 1, 1},
-      {"uniform float2", 0, 0, 8, 1, 1, 2},
-      {"uniform float4", 0, 0, 16, 1, 1, 4},
-      {"one float of 32 bytes", 32, 0, 4, 32, 8, 8},
-      {"one float of 24 bytes", 24, 0, 4, 24, 6, 3},
-      {"bytes", 1, 0, 1, 1, 1, 1},
+      {"coalesced floats", 4, 0, 4, 4, 1, 1},        {"coalesced floats, off by one", 4, 4, 4, 5, 2, 1},
+      {"coalesced doubles", 8, 0, 8, 8, 2, 2},       {"coalesced float4", 16, 0, 16, 16, 4, 4},
+      {"uniform float", 0, 0, 4, 1, 1, 1},           {"uniform float2", 0, 0, 8, 1, 1, 2},
+      {"uniform float4", 0, 0, 16, 1, 1, 4},         {"one float of 32 bytes", 32, 0, 4, 32, 8, 8},
+      {"one float of 24 bytes", 24, 0, 4, 24, 6, 3}, {"bytes", 1, 0, 1, 1, 1, 1},
   };
   for (const Pattern &P : Patterns) {
     SCOPED_TRACE(P.Name);

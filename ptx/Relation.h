@@ -1,0 +1,30 @@
+// Integer comparisons as values: of setp, and of the test that ends a loop.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace restride::ptx {
+
+enum class Relation : uint8_t { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
+
+/// Instruction::Compare as a relation; \p Unsigned is set for the spellings
+/// that are unsigned by themselves. None: a test of floating-point values only.
+std::optional<Relation> parseRelation(llvm::StringRef Name, bool &Unsigned);
+
+/// !(a R b) as a relation.
+Relation opposite(Relation R);
+/// a R b with a and b exchanged.
+Relation mirrored(Relation R);
+
+/// V R W at a width of \p Bits.
+bool holds(Relation R, uint64_t V, uint64_t W, unsigned Bits, bool Signed);
+
+inline uint64_t lowBits(uint64_t V, unsigned Bits) { return Bits >= 64 ? V : V & ((uint64_t(1) << Bits) - 1); }
+inline int64_t signExtend(uint64_t V, unsigned Bits) {
+  return Bits == 0 || Bits >= 64 ? int64_t(V) : int64_t(V << (64 - Bits)) >> (64 - Bits);
+}
+
+} // namespace restride::ptx
