@@ -8,7 +8,11 @@ static void addLeaves(const Field &F, const std::string &Prefix, uint64_t Base, 
 static void addElement(const Field &F, const std::string &Path, uint64_t Base, uint64_t Size,
                        std::vector<Leaf> &Out) {
   if (F.Members.empty()) {
-    Out.push_back({Path, F.Type, Base, Size, F.Align});
+    std::string Extents;
+    if (F.KeepWhole)
+      for (uint64_t E : F.Extents)
+        Extents += "[" + std::to_string(E) + "]";
+    Out.push_back({Path, F.Type, Extents, Base, Size, F.Align});
     return;
   }
   for (const Field &M : F.Members)

@@ -49,6 +49,7 @@ struct Record {
 struct Leaf {
   std::string Path;
   std::string Type;
+  std::string Extents; ///< "[3]" of a member array that stays whole; else empty
   uint64_t Offset = 0; ///< bytes from the start of the record
   uint64_t Size = 0;   ///< bytes
   uint64_t Align = 1;  ///< bytes

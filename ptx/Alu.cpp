@@ -67,6 +67,17 @@ void AluUnit::multiply() {
   }
 }
 
+void AluUnit::minOrMax() {
+  const Lanes &A = source(0), &B = source(1);
+  const Relation Keep = Op.Op == Opcode::Min ? Relation::Less : Relation::Greater;
+  const uint32_t UnknownA = unknown(0), UnknownB = unknown(1);
+  result([&](unsigned L) {
+    const bool First = holds(Keep, A[L], B[L], Op.Bits, Op.Signed);
+    const bool Clamps = (First ? UnknownB & ~UnknownA : UnknownA & ~UnknownB) >> L & 1;
+    return clamped(First ? A[L] : B[L], First ? B[L] : A[L], Clamps && Op.Op == Opcode::Min);
+  });
+}
+
 void AluUnit::divide() {
   const Lanes &A = source(0), &B = source(1);
   const bool Remainder = Op.Op == Opcode::Rem;
@@ -151,10 +162,8 @@ void AluUnit::run(uint64_t Elements) {
   case Opcode::Rem:
     return divide();
   case Opcode::Min:
-  case Opcode::Max: {
-    const Relation Keep = Op.Op == Opcode::Min ? Relation::Less : Relation::Greater;
-    return result([&](unsigned L) { return holds(Keep, A[L], B[L], Bits, Op.Signed) ? A[L] : B[L]; });
-  }
+  case Opcode::Max:
+    return minOrMax();
   case Opcode::Abs:
     return result([&](unsigned L) { return signExtend(A[L], Bits) < 0 ? 0 - A[L] : A[L]; });
   case Opcode::Neg:

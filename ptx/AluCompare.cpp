@@ -20,20 +20,23 @@ void AluUnit::compare() {
   const Relation Rel = Op.Compare;
   const unsigned Bits = Op.SrcBits;
   const bool Signed = Op.SrcSigned;
-  const Slot First = Op.SrcCount ? P.Slots[Op.FirstSrc] : -1;
+  const Slot First = Op.SrcCount ? P.Slots[Op.FirstSrc] : -1, Second = Op.SrcCount > 1 ? P.Slots[Op.FirstSrc + 1] : -1;
   const bool IsRegister = First >= 0 && unsigned(First) < P.Registers;
   const bool NonNegative = IsRegister && Signed && P.NonNegative[unsigned(First)];
   const bool FewBits = IsRegister && P.FewBits[unsigned(First)];
+  const bool IsOrder = Rel != Relation::Equal && Rel != Relation::NotEqual;
+  const bool HasThreshold = Second >= 0 && unsigned(Second) >= P.Registers;
+  // Unknown integers lie in [0, Elements), like real indices: bounds checks,
+  // signs and sentinels come out as written, and a few bits of a random number
+  // are as random as a coin. Equality and thresholds mean something else in the
+  // data than in random numbers.
   auto Decide = [&](unsigned L) {
-    bool Known = !Op.SrcFloat && !(U >> L & 1);
-    if (!Known && !Op.SrcFloat && !(unknown(1) >> L & 1)) {
-      // A loaded index is never negative, so that tests for a sentinel come out
-      // as written; a few bits of a random number are as random as a coin.
+    bool AsWritten = !(U >> L & 1) || FewBits;
+    if (!AsWritten) {
       const int64_t Limit = signExtend(B[L], Bits);
-      const bool IsSign = Limit == 0 && (Rel == Relation::Less || Rel == Relation::GreaterEqual);
-      Known = FewBits || (NonNegative && (Limit < 0 || IsSign));
+      AsWritten = IsOrder ? !HasThreshold || Limit <= 0 : NonNegative && Limit < 0;
     }
-    return Known ? holds(Rel, A[L], B[L], Bits, Signed) : coin(Rel, A[L], B[L]);
+    return AsWritten && !Op.SrcFloat ? holds(Rel, A[L], B[L], Bits, Signed) : coin(Rel, A[L], B[L]);
   };
   const Join J = Join(Op.Variant);
   auto Combine = [&](bool Result, unsigned L) {
@@ -55,22 +58,35 @@ void AluUnit::compare() {
     const unsigned L = unsigned(std::countr_zero(Rest));
     Result |= uint32_t(Decide(L)) << L;
   }
-  uint32_t First0 = 0, Second = 0;
+  uint32_t Set = 0, Unset = 0;
   for (unsigned L = 0; L < 32; ++L) {
-    First0 |= uint32_t(Combine(Result >> L & 1, L)) << L;
-    Second |= uint32_t(Combine(!(Result >> L & 1), L)) << L;
+    Set |= uint32_t(Combine(Result >> L & 1, L)) << L;
+    Unset |= uint32_t(Combine(!(Result >> L & 1), L)) << L;
   }
   if (Op.Op == Opcode::Set) {
     const uint64_t True = Op.Float ? 0x3f800000 : ~uint64_t(0);
-    return write(0, Op.Bits, Unknown, [&](unsigned L) { return First0 >> L & 1 ? True : 0; });
+    return write(0, Op.Bits, Unknown, [&](unsigned L) { return Set >> L & 1 ? True : 0; });
   }
-  write(0, 1, Unknown, [&](unsigned L) { return First0 >> L & 1; });
-  write(1, 1, Unknown, [&](unsigned L) { return Second >> L & 1; });
+  write(0, 1, Unknown, [&](unsigned L) { return Set >> L & 1; });
+  write(1, 1, Unknown, [&](unsigned L) { return Unset >> L & 1; });
 }
 
 void AluUnit::select() {
   const Lanes &A = source(0), &B = source(1), &C = source(2);
-  if (Op.Op == Opcode::Selp)
+  if (Op.Op == Opcode::Slct)
+    return result([&](unsigned L) { return signExtend(C[L], Op.SrcBits) >= 0 ? A[L] : B[L]; });
+  if (!Op.Variant)
     return result([&](unsigned L) { return predicate(2, L) ? A[L] : B[L]; });
-  result([&](unsigned L) { return signExtend(C[L], Op.SrcBits) >= 0 ? A[L] : B[L]; });
+  // A clamp, `c < n ? c : n - 1`: as for min.
+  const uint32_t UnknownA = unknown(0), UnknownB = unknown(1);
+  result([&](unsigned L) {
+    const bool First = predicate(2, L);
+    const bool Clamps = (First ? UnknownB & ~UnknownA : UnknownA & ~UnknownB) >> L & 1;
+    return clamped(First ? A[L] : B[L], First ? B[L] : A[L], Clamps);
+  });
+}
+
+uint64_t AluUnit::clamped(uint64_t Kept, uint64_t Other, bool Clamps) const {
+  // Real data lies inside what it is clamped to, seldom at the border.
+  return Clamps && signExtend(Kept, Op.Bits) > 0 ? randomBelow(Other, Kept + 1) : Kept;
 }

@@ -59,6 +59,10 @@ private:
   void addOrSubtract();
   void multiply();
   void divide();
+  /// What min and the like give: \p Kept. If \p Clamps, that is a known bound on
+  /// an unknown \p Other, and the result is some value up to it.
+  uint64_t clamped(uint64_t Kept, uint64_t Other, bool Clamps) const;
+  void minOrMax();
   void shift();
   void bitField();
   void bitCount();

@@ -11,11 +11,14 @@
 #include "clang/Frontend/CompilerInvocation.h"
 #include "clang/Frontend/PrecompiledPreamble.h"
 #include "clang/Lex/PreprocessorOptions.h"
+#include "clang/Sema/Sema.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/VirtualFileSystem.h"
 
+#include <atomic>
+#include <future>
 #include <mutex>
 #include <optional>
 
@@ -52,61 +55,93 @@ public:
   std::string Text;
 };
 
-class ClangCompiler : public Compiler {
+/// A preamble checks nothing of its own: Clang would read all device functions
+/// of all headers again at the end of each variant, to look for errors that it
+/// put off. That takes longer than the variant itself.
+class NoDeferredChecks : public clang::PreambleCallbacks {
 public:
-  ClangCompiler(std::string MainFile, std::shared_ptr<clang::CompilerInvocation> Invocation)
-      : MainFile(std::move(MainFile)), Invocation(std::move(Invocation)) {}
-
-  void buildPreamble(StringRef Text);
-  Expected<std::string> compile(StringRef Text) override;
+  void BeforeExecute(clang::CompilerInstance &CI) override { Instance = &CI; }
+  void HandleTopLevelDecl(clang::DeclGroupRef DG) override {
+    Instance->getSema().DeclsToCheckForDeferredDiags.clear();
+  }
 
 private:
-  void configure(clang::CompilerInvocation &Call, MemoryBuffer &Buffer,
-                 IntrusiveRefCntPtr<vfs::FileSystem> &Files) const;
+  clang::CompilerInstance *Instance = nullptr;
+};
 
+/// What all variants share.
+struct Base {
   std::string MainFile;
   std::shared_ptr<clang::CompilerInvocation> Invocation;
+  /// Without it every variant is compiled from scratch: slower, and the same.
   std::optional<clang::PrecompiledPreamble> Preamble;
+};
+
+class ClangCompiler : public Compiler {
+public:
+  /// \p Lean is tried first. Its preamble is built while the caller goes on.
+  ClangCompiler(std::string Text, Base Lean, Base Full)
+      : Text(std::move(Text)), Full(std::move(Full)),
+        Ready(std::async(std::launch::async, [this, Lean = std::move(Lean)]() mutable { return build(std::move(Lean)); })) {
+  }
+
+  Expected<std::string> compile(StringRef Variant) override;
+
+private:
+  std::shared_ptr<const Base> build(Base B) const;
+  std::shared_ptr<const Base> fullBase();
+
+  std::string Text; ///< of the original
+  Base Full;
+  std::once_flag FullOnce;
+  std::shared_ptr<const Base> FullReady;
+  std::atomic<bool> NeedsFull = false;
+  std::shared_future<std::shared_ptr<const Base>> Ready;
 };
 
 } // namespace
 
-/// Without a preamble every variant is compiled from scratch: slower, and the
-/// same. So a failure here is none; errors in headers come back with compile().
-void ClangCompiler::buildPreamble(StringRef Text) {
-  std::unique_ptr<MemoryBuffer> Buffer = MemoryBuffer::getMemBufferCopy(Text, MainFile);
+/// A failure here is none: errors in headers come back with compile().
+std::shared_ptr<const Base> ClangCompiler::build(Base B) const {
+  std::unique_ptr<MemoryBuffer> Buffer = MemoryBuffer::getMemBufferCopy(Text, B.MainFile);
   clang::PreambleBounds Bounds =
-      clang::ComputePreambleBounds(Invocation->getLangOpts(), Buffer->getMemBufferRef(), /*MaxLines=*/0);
+      clang::ComputePreambleBounds(B.Invocation->getLangOpts(), Buffer->getMemBufferRef(), /*MaxLines=*/0);
   clang::DiagnosticOptions DiagOptions;
   FirstError Errors;
   auto Diags = makeIntrusiveRefCnt<clang::DiagnosticsEngine>(clang::DiagnosticIDs::create(), DiagOptions, &Errors,
                                                              /*ShouldOwnClient=*/false);
-  clang::PreambleCallbacks Callbacks;
+  NoDeferredChecks Callbacks;
   ErrorOr<clang::PrecompiledPreamble> Built = clang::PrecompiledPreamble::Build(
-      *Invocation, Buffer.get(), Bounds, Diags, vfs::getRealFileSystem(),
+      *B.Invocation, Buffer.get(), Bounds, Diags, vfs::getRealFileSystem(),
       std::make_shared<clang::PCHContainerOperations>(), /*StoreInMemory=*/true, /*StoragePath=*/"", Callbacks);
   if (Built && !Diags->hasErrorOccurred())
-    Preamble.emplace(std::move(*Built));
+    B.Preamble.emplace(std::move(*Built));
+  return std::make_shared<const Base>(std::move(B));
 }
 
-void ClangCompiler::configure(clang::CompilerInvocation &Call, MemoryBuffer &Buffer,
-                              IntrusiveRefCntPtr<vfs::FileSystem> &Files) const {
-  if (Preamble) {
+std::shared_ptr<const Base> ClangCompiler::fullBase() {
+  std::call_once(FullOnce, [&] { FullReady = build(std::move(Full)); });
+  return FullReady;
+}
+
+static void usePreamble(const Base &B, clang::CompilerInvocation &Call, MemoryBuffer &Buffer,
+                        IntrusiveRefCntPtr<vfs::FileSystem> &Files) {
+  if (B.Preamble) {
     clang::PreambleBounds Bounds =
         clang::ComputePreambleBounds(Call.getLangOpts(), Buffer.getMemBufferRef(), /*MaxLines=*/0);
-    if (Preamble->CanReuse(Call, Buffer.getMemBufferRef(), Bounds, *Files)) {
-      Preamble->AddImplicitPreamble(Call, Files, &Buffer);
+    if (B.Preamble->CanReuse(Call, Buffer.getMemBufferRef(), Bounds, *Files)) {
+      B.Preamble->AddImplicitPreamble(Call, Files, &Buffer);
       return;
     }
   }
-  Call.getPreprocessorOpts().addRemappedFile(MainFile, &Buffer);
+  Call.getPreprocessorOpts().addRemappedFile(B.MainFile, &Buffer);
 }
 
-Expected<std::string> ClangCompiler::compile(StringRef Text) {
-  auto Call = std::make_shared<clang::CompilerInvocation>(*Invocation);
+static Expected<std::string> compileWith(const Base &B, StringRef Variant) {
+  auto Call = std::make_shared<clang::CompilerInvocation>(*B.Invocation);
   IntrusiveRefCntPtr<vfs::FileSystem> Files = vfs::getRealFileSystem();
-  std::unique_ptr<MemoryBuffer> Buffer = MemoryBuffer::getMemBufferCopy(Text, MainFile);
-  configure(*Call, *Buffer, Files);
+  std::unique_ptr<MemoryBuffer> Buffer = MemoryBuffer::getMemBufferCopy(Variant, B.MainFile);
+  usePreamble(B, *Call, *Buffer, Files);
   Call->getPreprocessorOpts().RetainRemappedFileBuffers = true; // Buffer owns the text
   // A compiler process leaks on purpose; this one goes on.
   Call->getFrontendOpts().DisableFree = false;
@@ -122,8 +157,21 @@ Expected<std::string> ClangCompiler::compile(StringRef Text) {
   clang::EmitAssemblyAction Action;
   bool Done = Instance.ExecuteAction(Action);
   if (!Done || Errors.getNumErrors() > 0)
-    return createStringError(Errors.Text.empty() ? "Clang cannot compile '" + MainFile + "'" : Errors.Text);
+    return createStringError(Errors.Text.empty() ? "Clang cannot compile '" + B.MainFile + "'" : Errors.Text);
   return Ptx.str().str();
+}
+
+Expected<std::string> ClangCompiler::compile(StringRef Variant) {
+  if (!NeedsFull) {
+    Expected<std::string> Ptx = compileWith(*Ready.get(), Variant);
+    if (Ptx)
+      return Ptx;
+    consumeError(Ptx.takeError()); // it fails again below if the headers are not the reason
+  }
+  Expected<std::string> Ptx = compileWith(*fullBase(), Variant);
+  if (Ptx)
+    NeedsFull = true;
+  return Ptx;
 }
 
 /// Once per process: the back end, and the options of LLVM that Clang's driver
@@ -145,14 +193,17 @@ static void initializeBackEnd(ArrayRef<std::string> LlvmArgs) {
 
 Expected<std::unique_ptr<Compiler>> createClangCompiler(StringRef MainFile, StringRef Text,
                                                         const CompileOptions &Options) {
-  Expected<std::shared_ptr<clang::CompilerInvocation>> Invocation =
-      createCudaInvocation(MainFile, Options, Side::Device);
-  if (!Invocation)
-    return Invocation.takeError();
-  initializeBackEnd((*Invocation)->getFrontendOpts().LLVMArgs);
-  auto Result = std::make_unique<ClangCompiler>(MainFile.str(), std::move(*Invocation));
-  Result->buildPreamble(Text);
-  return Result;
+  Expected<std::shared_ptr<clang::CompilerInvocation>> Lean =
+      createCudaInvocation(MainFile, Options, Side::Device, Headers::Lean);
+  if (!Lean)
+    return Lean.takeError();
+  Expected<std::shared_ptr<clang::CompilerInvocation>> Full =
+      createCudaInvocation(MainFile, Options, Side::Device, Headers::Full);
+  if (!Full)
+    return Full.takeError();
+  initializeBackEnd((*Full)->getFrontendOpts().LLVMArgs);
+  return std::make_unique<ClangCompiler>(Text.str(), Base{MainFile.str(), std::move(*Lean), std::nullopt},
+                                         Base{MainFile.str(), std::move(*Full), std::nullopt});
 }
 
 } // namespace restride::ptx

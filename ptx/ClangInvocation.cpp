@@ -29,8 +29,14 @@ std::string clangResourceDir() {
   return clang::GetResourcesPath(Library);
 }
 
+/// Include guards of what Headers::Lean leaves out. A header of another version
+/// with another guard is read as usual.
+static constexpr StringRef LeanGuards[] = {"__CLANG_CUDA_TEXTURE_INTRINSICS_H__", "__TEXTURE_INDIRECT_FUNCTIONS_H__",
+                                           "__SURFACE_INDIRECT_FUNCTIONS_H__", "_GLIBCXX_BITS_SPECFUN_H"};
+
 /// A driver command line. The user's flags come last, so that they win.
-static std::vector<std::string> driverArguments(StringRef MainFile, const CompileOptions &Options, Side Which) {
+static std::vector<std::string> driverArguments(StringRef MainFile, const CompileOptions &Options, Side Which,
+                                                Headers Set) {
   std::vector<std::string> Args = {"clang", "-x", "cuda", "--cuda-path=" + Options.CudaPath,
                                    "--cuda-gpu-arch=" + Options.Arch,
                                    // Newer toolkits drop architectures that Clang still knows.
@@ -43,6 +49,9 @@ static std::vector<std::string> driverArguments(StringRef MainFile, const Compil
     Args.insert(Args.end(), {"--cuda-host-only", "-fsyntax-only"});
   else
     Args.insert(Args.end(), {"--cuda-device-only", "-S", "-O3", "-gline-tables-only", "-o", "-"});
+  if (Set == Headers::Lean)
+    for (StringRef Guard : LeanGuards)
+      Args.push_back(("-D" + Guard).str());
   Args.insert(Args.end(), Options.Flags.begin(), Options.Flags.end());
   // Since CUDA 13, thrust and cub are found by nvcc in a folder of their own.
   SmallString<128> Cccl(Options.CudaPath);
@@ -60,8 +69,9 @@ static Error firstError(const clang::TextDiagnosticBuffer &Buffer, StringRef Fal
 }
 
 Expected<std::shared_ptr<clang::CompilerInvocation>> createCudaInvocation(StringRef MainFile,
-                                                                          const CompileOptions &Options, Side Which) {
-  std::vector<std::string> Strings = driverArguments(MainFile, Options, Which);
+                                                                          const CompileOptions &Options, Side Which,
+                                                                          Headers Set) {
+  std::vector<std::string> Strings = driverArguments(MainFile, Options, Which, Set);
   std::vector<const char *> Args;
   for (const std::string &S : Strings)
     Args.push_back(S.c_str());

@@ -14,9 +14,15 @@ namespace restride::ptx {
 
 enum class Side { Host, Device };
 
+/// Half of the time that a CUDA file takes to parse goes into texture
+/// intrinsics and the special functions of C++17's <cmath>. Lean leaves those
+/// headers out. A program that needs them has errors then and is read again
+/// with Full; in a program without errors they make no difference.
+enum class Headers { Lean, Full };
+
 /// The cc1 invocation for \p MainFile. Bad flags are an error of one line.
 llvm::Expected<std::shared_ptr<clang::CompilerInvocation>>
-createCudaInvocation(llvm::StringRef MainFile, const CompileOptions &Options, Side Which);
+createCudaInvocation(llvm::StringRef MainFile, const CompileOptions &Options, Side Which, Headers Set);
 
 /// Clang's own headers (cuda_wrappers, __clang_cuda_runtime_wrapper.h): where
 /// this Clang was configured, else below the library that is running.

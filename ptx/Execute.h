@@ -6,11 +6,14 @@
 // leaf: the same address gives the same pseudo-random value, each lane its own.
 // What was stored to local or shared memory before is read back as it is.
 //
-// A branch on a leaf is taken by a pseudo-random half of the lanes, except that
-//  - one that leaves the function (a guard) is not taken, nor is one that depends
-//    on an argument nobody knows (`if (i >= n) return`),
+// Loaded integers compare as what they are, indices in range, with other values;
+// tests of floating-point values, for equality and against thresholds fall to
+// each lane at random, the same for the same values. Then a branch goes as the
+// lanes' predicates say, except that
+//  - one that leaves the function (a guard) is not taken if it depends on a leaf
+//    or on an argument nobody knows (`if (i >= n) return`),
 //  - one that skips a loop whose bounds are loaded is not taken,
-//  - one that leaves a loop is taken after ExecuteLimits::DataLoopTrips.
+//  - one that leaves a loop by data is taken after ExecuteLimits::DataLoopTrips.
 //
 // Counted loops are cut short and their weights scaled to the true trip count,
 // so that a loop of a million trips costs as little as one of 64.

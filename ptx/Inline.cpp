@@ -9,7 +9,7 @@ namespace {
 
 class Inliner {
 public:
-  Inliner(const Module &M, unsigned MaxInstructions) : M(M), MaxInstructions(MaxInstructions) {
+  Inliner(const Module &M, unsigned MaxInstructions) : MaxInstructions(MaxInstructions) {
     for (const Function &F : M.Functions)
       FunctionNamed.try_emplace(F.Name, &F);
   }
@@ -29,7 +29,6 @@ private:
   static void rename(Operand &Op, const Names &N);
   static void rename(Instruction &I, const Names &N);
 
-  const Module &M;
   const unsigned MaxInstructions;
   llvm::StringMap<const Function *> FunctionNamed;
   std::vector<const Function *> Stack;

@@ -30,6 +30,7 @@ void LoopTracker::enter(int From, unsigned To) {
     State &S = States[L];
     S.Active = true;
     S.HeaderVisits = 0;
+    S.DataBranch = false;
     S.Scale = 1;
     S.TrueTrips = 0;
   }
@@ -56,6 +57,11 @@ void LoopTracker::cut(int L, uint64_t Left) {
   const uint64_t Done = trips(L);
   States[L].TrueTrips = double(Done) + double(Left);
   States[L].Scale = Done ? States[L].TrueTrips / double(Done) : 1;
+}
+
+void LoopTracker::markDataBranch(int L) {
+  for (; L >= 0; L = P.C.Loops[L].Parent)
+    States[L].DataBranch = true;
 }
 
 void LoopTracker::leave(int L) {

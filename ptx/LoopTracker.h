@@ -23,6 +23,9 @@ public:
   void cut(int L, uint64_t Left);
   /// Loop \p L was seen to count, or to end on data instead.
   void markCounted(int L) { States[L].Counted = true; }
+  void markDataBranch(int L);
+  /// Whether a branch in loop \p L, or around it, went by data since it was entered.
+  bool hasDataBranch(int L) const { return States[L].DataBranch; }
   void markDataExit(int L) { States[L].DataExit = true; }
   /// No lane is left in loop \p L, nor in any inside it.
   void leave(int L);
@@ -35,7 +38,7 @@ public:
 
 private:
   struct State {
-    bool Active = false, Counted = false, DataExit = false;
+    bool Active = false, Counted = false, DataExit = false, DataBranch = false;
     uint64_t HeaderVisits = 0; ///< since it was entered
     double Scale = 1, TrueTrips = 0;
     std::vector<double> Visits; ///< per block of the loop, since it was entered

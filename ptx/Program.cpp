@@ -187,6 +187,7 @@ Program::Program(const Function &F, const ControlFlow &C)
     for (unsigned D = 0; D < Ops[I].DestCount; ++D)
       if (Slot To = Slots[Ops[I].FirstDest + D]; To >= 0)
         Writes[size_t(To)].push_back(I);
+  findClamps();
   decodeBranches();
   Writes = {};
   orderBlocks();

@@ -73,6 +73,7 @@ struct MicroOp {
 
 /// Variant of Op::Setp and Op::Set: how the comparison joins a third operand.
 enum class Join : uint8_t { None, And, Or, Xor };
+/// Variant of Selp: 1 if it limits a value that its predicate compares.
 /// Variant of Add and Sub.
 enum CarryFlags : uint8_t { ReadsCarry = 1, WritesCarry = 2 };
 /// Variant of Shf, Shfl, Vote, Redux and others with a mode suffix.
@@ -103,10 +104,12 @@ enum class Mode : uint8_t {
 /// A branch and the loop it leaves, if it does.
 struct BranchInfo {
   uint32_t Taken = 0, Next = 0; ///< blocks; Next == block count: past the end
+  int Loop = -1;                ///< innermost loop around it
   int ExitLoop = -1;            ///< innermost loop that one side leaves and the other does not
   bool TakenExits = false;
   int8_t Leaves = 0;      ///< 1: the taken side leaves the function, 2: the other one, 0: neither
   bool IsCounted = false; ///< it is the ExitTest of ExitLoop
+  bool IsMerged = false;  ///< its predicate is set in several places, by the path taken
   /// Leaves != 0: positions of the parameters that the predicate follows from.
   std::vector<unsigned> Parameters;
   /// It only asks whether a loop runs at all. 1: the taken side skips the loop,
@@ -154,6 +157,7 @@ private:
   void decodeLoops();
   void orderBlocks();
   void findRanges();
+  void findClamps();
   bool leavesFunction(unsigned Block) const;
   /// Registers that \p Register is computed from, itself included; as far as a
   /// bounds check goes.

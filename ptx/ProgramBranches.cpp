@@ -108,6 +108,8 @@ void Program::decodeBranches() {
     }
     if (Last.Op != Opcode::Bra || Here.Succs.empty())
       continue;
+    Info.Loop = C.LoopOf[B];
+    Info.IsMerged = Last.Guard >= 0 && Writes[size_t(Last.Guard)].size() > 1;
     Info.Taken = Here.Succs[0];
     if (Here.Succs.size() < 2)
       continue;

@@ -35,3 +35,21 @@ void Program::findRanges() {
       }
     }
 }
+
+void Program::findClamps() {
+  for (MicroOp &Op : Ops) {
+    if (Op.Op != Opcode::Selp || Op.SrcCount != 3)
+      continue;
+    const Slot Predicate = Slots[Op.FirstSrc + 2];
+    if (Predicate < 0 || Predicate >= Slot(Registers) || Writes[size_t(Predicate)].size() != 1)
+      continue;
+    const MicroOp &Setp = Ops[Writes[size_t(Predicate)][0]];
+    if (Setp.Op != Opcode::Setp || Setp.SrcFloat || Setp.SrcCount != 2 || Setp.Compare == Relation::Equal ||
+        Setp.Compare == Relation::NotEqual)
+      continue;
+    for (unsigned S = 0; S < 2; ++S)
+      for (unsigned T = 0; T < 2; ++T)
+        if (const Slot Value = Slots[Op.FirstSrc + S]; Value >= 0 && Value == Slots[Setp.FirstSrc + T])
+          Op.Variant = 1;
+  }
+}

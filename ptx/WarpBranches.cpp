@@ -90,6 +90,11 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
   if (Op.Guard < 0)
     return Mask;
   uint32_t Unknown = R.Unknown[Op.Guard] & Mask;
+  if (Unknown)
+    Loops.markDataBranch(Info.Loop);
+  // A flag that different paths set to constants is data if the paths were.
+  if (Info.ExitLoop >= 0 && Info.IsMerged && Loops.hasDataBranch(Info.ExitLoop))
+    Unknown = Mask;
   if (Info.ExitLoop < 0) {
     if (Unknown && Info.SkipsLoop)
       return enterLoop(Info, Op, Unknown, Taken);

@@ -166,8 +166,9 @@ std::string Writer::allocate(HostCall::Api What) const {
   Out += "  cudaError_t e = " + Call + "((void **)&base, n * " + std::to_string(Total) + Pass + ");\n";
   uint64_t Before = 0;
   for (const Leaf &One : All) {
-    std::string At = Before == 0 ? "base" : "(base + n * " + std::to_string(Before) + ")";
-    Out += "  p->" + One.Path.substr(1) + " = (decltype(p->" + One.Path.substr(1) + "))" + At + ";\n";
+    std::string Pointer = One.Extents.empty() ? One.Type + " *" : One.Type + " (*)" + One.Extents;
+    Out += "  p->" + One.Path.substr(1) + " = (" + Pointer + ")" +
+           (Before ? "(base + n * " + std::to_string(Before) + ");\n" : "base;\n");
     Before += One.Size;
   }
   return Out + "  return e;\n}\n";

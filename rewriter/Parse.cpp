@@ -72,13 +72,12 @@ static StringRef mainFile(const SourceCommand &Command) {
   return Spelled == Command.File ? Command.SpelledFile : Command.File;
 }
 
-/// Parses the file, or \p Text in its place. Errors go to \p Client.
-static Expected<std::unique_ptr<clang::ASTUnit>> parseWith(const SourceCommand &Command, const CudaToolkit &Toolkit,
-                                                           std::optional<StringRef> Text, raw_ostream &ErrorStream,
-                                                           clang::ASTFrontendAction &Action) {
+/// Parses the file, or \p Text in its place. Errors go to \p ErrorStream.
+static Expected<ParsedSource> parseWith(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Headers Set,
+                                        std::optional<StringRef> Text, raw_ostream &ErrorStream) {
   ptx::CompileOptions Options{Toolkit.Path, Command.Arch.value_or("sm_90"), Command.Flags, Command.Directory};
   Expected<std::shared_ptr<clang::CompilerInvocation>> Invocation =
-      ptx::createCudaInvocation(mainFile(Command), Options, ptx::Side::Host);
+      ptx::createCudaInvocation(mainFile(Command), Options, ptx::Side::Host, Set);
   if (!Invocation)
     return Invocation.takeError();
   if (Text)
@@ -88,34 +87,39 @@ static Expected<std::unique_ptr<clang::ASTUnit>> parseWith(const SourceCommand &
   DiagOptions->ShowColors = ErrorStream.has_colors();
   auto Diags = makeIntrusiveRefCnt<clang::DiagnosticsEngine>(clang::DiagnosticIDs::create(), *DiagOptions,
                                                              new clang::TextDiagnosticPrinter(ErrorStream, *DiagOptions));
+  auto Skipped = std::make_shared<std::vector<SkippedRange>>();
+  ParseAction Action(Skipped);
   std::unique_ptr<clang::ASTUnit> Ast(clang::ASTUnit::LoadFromCompilerInvocationAction(
       *Invocation, std::make_shared<clang::PCHContainerOperations>(), DiagOptions, Diags, &Action));
   if (!Ast || Diags->hasErrorOccurred())
     return createStringError("'" + Command.SpelledFile + "' does not parse; nothing is changed");
-  return std::move(Ast);
+  llvm::sort(*Skipped, [](SkippedRange A, SkippedRange B) { return A.Begin < B.Begin; });
+  return ParsedSource{std::move(Ast), std::move(*Skipped)};
+}
+
+/// Only a parse with all headers may report errors.
+static Expected<ParsedSource> parseFast(const SourceCommand &Command, const CudaToolkit &Toolkit,
+                                        std::optional<StringRef> Text, raw_ostream &ErrorStream) {
+  Expected<ParsedSource> Lean = parseWith(Command, Toolkit, ptx::Headers::Lean, Text, nulls());
+  if (Lean)
+    return Lean;
+  consumeError(Lean.takeError());
+  return parseWith(Command, Toolkit, ptx::Headers::Full, Text, ErrorStream);
 }
 
 Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit) {
   if (Error E = checkReadable(Command.File, Command.SpelledFile))
     return E;
-  auto Skipped = std::make_shared<std::vector<SkippedRange>>();
-  ParseAction Action(Skipped);
-  Expected<std::unique_ptr<clang::ASTUnit>> Ast = parseWith(Command, Toolkit, std::nullopt, errs(), Action);
-  if (!Ast)
-    return Ast.takeError();
-  ParsedSource Result{std::move(*Ast), std::move(*Skipped)};
-  llvm::sort(Result.Skipped, [](SkippedRange A, SkippedRange B) { return A.Begin < B.Begin; });
-  return Result;
+  return parseFast(Command, Toolkit, std::nullopt, errs());
 }
 
 Error checkParses(const SourceCommand &Command, const CudaToolkit &Toolkit, StringRef Text) {
   std::string Messages;
   raw_string_ostream OS(Messages);
-  ParseAction Action(std::make_shared<std::vector<SkippedRange>>());
-  Expected<std::unique_ptr<clang::ASTUnit>> Ast = parseWith(Command, Toolkit, Text, OS, Action);
-  if (Ast)
+  Expected<ParsedSource> Parsed = parseFast(Command, Toolkit, Text, OS);
+  if (Parsed)
     return Error::success();
-  consumeError(Ast.takeError()); // the compiler's first line says more
+  consumeError(Parsed.takeError()); // the compiler's first line says more
   StringRef First = StringRef(Messages);
   size_t At = First.find("error: ");
   return createStringError(At == StringRef::npos ? "it does not parse" : First.substr(At + 7).split('\n').first);

@@ -108,6 +108,9 @@ std::vector<WarpFootprint> WarpRunner::footprints(uint64_t First, uint64_t Strid
   bool Wraps = First + uint64_t(Count - 1) * Stride >= blocks();
   if (!Wraps && Count > 3) {
     std::optional<std::vector<int64_t>> PerBlock = distances(All[0], executed(1, 0));
+    // At an edge of the grid's data a warp may make other requests than its neighbour.
+    if (PerBlock && any_of(All, [&](const WarpFootprint &W) { return W.Requests.size() != PerBlock->size(); }))
+      PerBlock.reset();
     auto agrees = [&](unsigned B, unsigned W) {
       return same(moved(All[W], B, *PerBlock, 0, *PerBlock), executed(B, W));
     };

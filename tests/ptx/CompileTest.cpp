@@ -91,6 +91,14 @@ TEST_F(CompileTest, clangCompilesAFileThatBeginsWithCode) {
   EXPECT_TRUE(has(ptx(*clang(Text), Text), ".entry step("));
 }
 
+TEST_F(CompileTest, clangKnowsTexturesAndSpecialFunctions) {
+  std::string Text = std::string(Source) + "__global__ void t(cudaTextureObject_t o, float *r) { *r = tex1D<float>(o, 1); }\n"
+                                           "double f(double x) { return std::riemann_zeta(x); }\n";
+  std::unique_ptr<Compiler> C = clang(Text);
+  EXPECT_TRUE(has(ptx(*C, Text), "tex.1d.v4.f32")) << ptx(*C, Text);
+  EXPECT_TRUE(has(ptx(*C, Source), ".entry step("));
+}
+
 TEST_F(CompileTest, clangCompilesForOldGpus) {
   Options.Arch = "sm_52";
   EXPECT_TRUE(has(ptx(*clang(), Source), ".target sm_52"));

@@ -254,6 +254,38 @@ TEST(Execute, DataLoop) {
   }
 }
 
+TEST(Execute, ExitByAFlagThatDataSets) {
+  // while (true) { done = false; if (p[i] == key) done = true; ++i; if (done) break; }
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+LOOP: mov.pred %p1, 0;
+ld.global.u32 %r1, [%rd1];
+setp.ne.s32 %p2, %r1, %r2;
+@%p2 bra NEXT;
+mov.pred %p1, -1;
+NEXT: add.s64 %rd1, %rd1, 4;
+@!%p1 bra LOOP;
+ret;)");
+  EXPECT_EQ(K.run().Loops.at(0).Executed, 16u);
+}
+
+TEST(Execute, ClampedDataSpreads) {
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, %laneid;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r2, [%rd3];
+min.s32 %r3, %r2, 255;
+mul.wide.u32 %rd4, %r3, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.u32 %r4, [%rd5];
+ret;)");
+  WarpTrace T = K.run();
+  ASSERT_EQ(T.Requests.size(), 2u);
+  EXPECT_GT(sectors(K, T.Requests[1]), 8u);
+  for (uint64_t A : T.Requests[1].Address)
+    EXPECT_LE(A, Range + 255 * 4);
+}
+
 TEST(Execute, DivergenceAndReconvergence) {
   Kernel K = fromFile("flow.clang.ptx", "diverge");
   WarpTrace T = K.run();
@@ -548,6 +580,27 @@ TEST(Execute, FiveNestedLoopsAreFast) {
   EXPECT_EQ(T.Loops.size(), 5u);
   EXPECT_DOUBLE_EQ(T.BlockWeight[K.C.Loops.back().Header], 1e10);
   EXPECT_LT(Milliseconds, 2000) << "200 ms on an idle machine";
+}
+
+TEST(Execute, SurvivesDamagedText) {
+  std::mt19937 Random(5);
+  const std::string Good = input("flow.nvcc.ptx");
+  ExecuteLimits Limits;
+  Limits.MaxInstructions = 2000;
+  for (unsigned Round = 0; Round < 100; ++Round) {
+    std::string Damaged = Good;
+    for (unsigned Hit = 0; Hit < 3; ++Hit)
+      Damaged[Random() % Damaged.size()] = "0123456789rdfp%"[Random() % 15];
+    llvm::Expected<Module> M = parse(Damaged);
+    if (!M) {
+      llvm::consumeError(M.takeError());
+      continue;
+    }
+    for (const Function &F : M->Functions) {
+      Kernel K(inlineCalls(*M, F));
+      EXPECT_FALSE(dump(K.F, K.run({}, Round, 1, Limits)).empty());
+    }
+  }
 }
 
 TEST(Execute, SurvivesRandomPrograms) {

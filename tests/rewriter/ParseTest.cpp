@@ -86,6 +86,12 @@ TEST_F(ParseTest, missingFilesAndFolders) {
   EXPECT_EQ(llvm::toString(parse(Command, *Toolkit).takeError()), "cannot read '" + Command.File + "': it is a directory");
 }
 
+TEST_F(ParseTest, knowsTexturesAndSpecialFunctions) {
+  EXPECT_EQ(errorOf("#include <cmath>\n__global__ void k(cudaTextureObject_t t, float *r) { *r = tex1D<float>(t, 1); }\n"
+                    "double f(double x) { return std::riemann_zeta(x); }\n"),
+            "");
+}
+
 TEST_F(ParseTest, seesWhatNvccFinds) {
   EXPECT_EQ(errorOf("#include <thrust/device_vector.h>\n"), "");
   EXPECT_EQ(errorOf("#include <immintrin.h>\n__m256 f(__m256 a) { return _mm256_add_ps(a, a); }\n",
