@@ -22,7 +22,7 @@ Expected<std::string> unifiedDiff(const Report::Change &Change) {
   if (!Out)
     return Out.takeError();
 
-  std::string Name = StringRef(Change.File).ltrim('/').str();
+  std::string Name = StringRef(Change.Spelled.empty() ? Change.File : Change.Spelled).ltrim('/').str();
   std::string Old = "a/" + Name, New = "b/" + Name;
   StringRef Args[] = {*Diff, "-u", "--label", Old, "--label", New, Before->path(), After->path()};
   std::optional<StringRef> Redirects[] = {StringRef(), Out->path(), std::nullopt};

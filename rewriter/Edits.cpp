@@ -18,7 +18,11 @@ class Renderer {
 public:
   Renderer(llvm::StringRef Source, std::vector<Edit> All) : Source(Source), Edits(std::move(All)) {
     std::stable_sort(Edits.begin(), Edits.end(), [](const Edit &A, const Edit &B) {
-      return A.Where.Begin != B.Where.Begin ? A.Where.Begin < B.Where.Begin : A.Where.End > B.Where.End;
+      if (A.Where.Begin != B.Where.Begin)
+        return A.Where.Begin < B.Where.Begin;
+      if (isInsertion(A) != isInsertion(B))
+        return isInsertion(A);
+      return A.Where.End > B.Where.End;
     });
     Edits.erase(std::unique(Edits.begin(), Edits.end()), Edits.end());
     Uses.resize(Edits.size());
@@ -37,6 +41,8 @@ public:
   }
 
 private:
+  static bool isInsertion(const Edit &E) { return E.Where.Begin == E.Where.End; }
+
   void copy(unsigned Begin, unsigned End) {
     if (Begin >= End)
       return;
@@ -51,6 +57,9 @@ private:
       const Edit &E = Edits[I];
       if (Active[I] || !R.contains(E.Where))
         continue;
+      // At the border of a piece it stands outside of the edit that has the piece.
+      if (isInsertion(E) && Depth > 0 && (E.Where.Begin == R.Begin || E.Where.Begin == R.End))
+        continue;
       if (E.Where.Begin < At) { // inside of the edit before, which renders it
         if (E.Where.End > At)
           Problem = "two edits overlap at byte " + std::to_string(E.Where.Begin);
@@ -59,12 +68,14 @@ private:
       copy(At, E.Where.Begin);
       ++Uses[I];
       Active[I] = true;
+      ++Depth;
       for (const Piece &P : E.With) {
         if (P.Source)
           render(*P.Source);
         else
           Out.Text += P.Text;
       }
+      --Depth;
       Active[I] = false;
       At = E.Where.End;
     }
@@ -75,6 +86,7 @@ private:
   std::vector<Edit> Edits;
   std::vector<unsigned> Uses;
   std::vector<bool> Active;
+  unsigned Depth = 0; ///< edits around what is being rendered
   Rewritten Out;
   std::string Problem;
 };

@@ -32,6 +32,12 @@ std::string handleName(const Record &R, const Layout &L, const std::vector<std::
   return Free;
 }
 
+bool isHelperWord(llvm::StringRef Name) {
+  static constexpr llvm::StringRef Words[] = {"base", "bytes", "dst", "e",    "first", "flags",   "freed",  "from", "i",    "kind", "n",
+                                              "p",    "r",     "src", "step", "stream", "staging", "to",     "value"};
+  return llvm::is_contained(Words, Name) || (Name.size() == 1 && Name[0] >= 'j');
+}
+
 std::string helperName(llvm::StringRef Handle, HostCall::Api What) {
   static constexpr llvm::StringRef Names[] = {"malloc", "mallocManaged", "mallocAsync", "free",       "freeAsync",
                                               "memcpy", "memcpyAsync",   "memset",      "memsetAsync"};

@@ -26,6 +26,9 @@ struct HelperNeeds {
 /// every name in \p Taken.
 std::string handleName(const Record &R, const Layout &L, const std::vector<std::string> &Taken);
 
+/// A name that helper code gives to its own variables: no record in it can be called so.
+bool isHelperWord(llvm::StringRef Name);
+
 /// Name of the helper for a runtime call: "ParticleSoA_memcpy".
 std::string helperName(llvm::StringRef Handle, HostCall::Api What);
 

@@ -5,6 +5,10 @@
 #include "rewriter/Decide.h"
 #include "rewriter/Parse.h"
 
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <future>
+
 namespace restride {
 
 static llvm::Expected<std::unique_ptr<ptx::Compiler>> createCompiler(const SourceCommand &Command, llvm::StringRef Source,
@@ -16,53 +20,106 @@ static llvm::Expected<std::unique_ptr<ptx::Compiler>> createCompiler(const Sourc
   return ptx::createClangCompiler(Command.File, Source, Settings);
 }
 
+/// A file without these words has no candidate, and its device side need not be
+/// looked at.
+static bool mayHaveCandidates(llvm::StringRef Source) {
+  return Source.contains("__global__") && Source.contains("cudaMalloc") && (Source.contains("struct") || Source.contains("#include \""));
+}
+
+/// The compiler accepted \p Text on the device side, where it checks host
+/// code too. Only text that the preprocessor hides there must be parsed again.
+static llvm::Error checkFinal(const std::string &Text, VariantCompiler &Compiled, const SourceCommand &Command, const CudaToolkit &Toolkit) {
+  if (Compiled.knows(Text) && !llvm::StringRef(Text).contains("__CUDA_ARCH__"))
+    return llvm::Error::success();
+  llvm::Error E = checkParses(Command, Toolkit, Text);
+  if (!E)
+    return E;
+  return llvm::createStringError("'" + Command.SpelledFile + "' is left as it is, because the rewritten program does not compile: " +
+                                 llvm::toString(std::move(E)));
+}
+
+namespace {
+
+/// A compiler that is made ready while something else goes on, and may turn out
+/// not to be needed.
+class EarlyCompiler {
+public:
+  using Maker = std::function<llvm::Expected<std::unique_ptr<ptx::Compiler>>()>;
+  EarlyCompiler(Maker Make, bool Now) : Make(std::move(Make)) {
+    if (Now)
+      Started = std::async(std::launch::async, this->Make);
+  }
+  ~EarlyCompiler() {
+    if (Started.valid())
+      llvm::consumeError(Started.get().takeError()); // nobody asked
+  }
+  llvm::Expected<std::unique_ptr<ptx::Compiler>> take() { return Started.valid() ? Started.get() : Make(); }
+
+private:
+  Maker Make;
+  std::future<llvm::Expected<std::unique_ptr<ptx::Compiler>>> Started;
+};
+
+struct FileFacts {
+  Program P;
+  std::string Source;
+};
+
+} // namespace
+
+/// Source to candidates. The AST ends here; what follows works on values.
+static llvm::Expected<FileFacts> readFacts(const SourceCommand &Command, const CudaToolkit &Toolkit) {
+  llvm::Expected<ParsedSource> Parsed = parse(Command, Toolkit);
+  if (!Parsed)
+    return Parsed.takeError();
+  std::vector<Range> Skipped;
+  for (const SkippedRange &R : Parsed->Skipped)
+    Skipped.push_back({R.Begin, R.End});
+  clang::SourceManager &Sources = Parsed->Ast->getSourceManager();
+  FileFacts Out{findCandidates(Parsed->Ast->getASTContext(), Skipped), Sources.getBufferData(Sources.getMainFileID()).str()};
+  Out.P.File = Command.File;
+  return Out;
+}
+
 /// One file, from its text to the text of the winners.
 static llvm::Error runFile(const std::string &File, const CudaToolkit &Toolkit, const cost::Gpu &Gpu, const Options &O, Report &Out) {
   llvm::Expected<SourceCommand> Command = commandFor(File, O.Flags);
   if (!Command)
     return Command.takeError();
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> Buffer = llvm::MemoryBuffer::getFile(Command->File);
+  std::string Text = Buffer ? (*Buffer)->getBuffer().str() : "";
 
-  // Source to candidates. The AST ends here; what follows works on values.
-  Program P;
-  std::string Source;
-  {
-    llvm::Expected<ParsedSource> Parsed = parse(*Command, Toolkit);
-    if (!Parsed)
-      return Parsed.takeError();
-    std::vector<Range> Skipped;
-    for (const SkippedRange &R : Parsed->Skipped)
-      Skipped.push_back({R.Begin, R.End});
-    clang::SourceManager &Sources = Parsed->Ast->getSourceManager();
-    Source = Sources.getBufferData(Sources.getMainFileID()).str();
-    P = findCandidates(Parsed->Ast->getASTContext(), Skipped);
-    P.File = Command->File;
-  }
+  // The headers of the two sides are read at the same time.
+  EarlyCompiler Device([&] { return createCompiler(*Command, Text, Toolkit, Gpu, O); }, !O.List && mayHaveCandidates(Text));
+  llvm::Expected<FileFacts> Facts = readFacts(*Command, Toolkit);
+  if (!Facts)
+    return Facts.takeError();
+  const Program &P = Facts->P;
+  const std::string &Source = Facts->Source;
   if (P.Candidates.empty())
     return llvm::Error::success();
-
-  // Candidates to layouts: write, compile and score each variant.
   std::unique_ptr<ptx::Compiler> Compiler;
-  bool Any = llvm::any_of(P.Candidates, [](const Candidate &C) { return !C.refused(); });
-  if (Any && !O.List) {
-    llvm::Expected<std::unique_ptr<ptx::Compiler>> Created = createCompiler(*Command, Source, Toolkit, Gpu, O);
+  if (!O.List && llvm::any_of(P.Candidates, [](const Candidate &C) { return !C.refused(); })) {
+    llvm::Expected<std::unique_ptr<ptx::Compiler>> Created = Device.take();
     if (!Created)
       return Created.takeError();
     Compiler = std::move(*Created);
   }
+
+  // Candidates to layouts: write, compile and score each variant.
   VariantCompiler Variants(*Compiler);
   llvm::Expected<Decision> Decided = decide({P, Source, Command->SpelledFile, O, Gpu}, Variants);
   if (!Decided)
     return Decided.takeError();
 
-  // Layouts to text, which the host compiler must accept too.
+  // Layouts to text.
   llvm::Expected<Rewritten> Final = writeVariant(P, Decided->Layouts, Source);
   if (!Final)
     return Final.takeError();
   if (Final->Text != Source) {
-    if (llvm::Error E = checkParses(*Command, Toolkit, Final->Text))
-      return llvm::createStringError("'" + File + "' is left as it is, because the rewritten program does not compile: " +
-                                     llvm::toString(std::move(E)));
-    Out.Changes.push_back({Command->File, Source, Final->Text});
+    if (llvm::Error E = checkFinal(Final->Text, Variants, *Command, Toolkit))
+      return E;
+    Out.Changes.push_back({Command->File, Source, Final->Text, Command->SpelledFile});
   }
   for (Report::Candidate &C : Decided->Candidates)
     Out.Candidates.push_back(std::move(C));

@@ -78,8 +78,9 @@ struct Report {
 
   /// One changed file.
   struct Change {
-    std::string File;
+    std::string File;    ///< absolute
     std::string Before, After;
+    std::string Spelled = ""; ///< as the user typed it, which names the diff; empty: as File
   };
 
   std::string Gpu, CostModel, PtxCompiler;

@@ -26,6 +26,11 @@ llvm::Expected<Compiled> VariantCompiler::compile(const std::string &Text) {
   return Known.try_emplace(Text, std::move(Result)).first->second;
 }
 
+bool VariantCompiler::knows(const std::string &Text) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  return Known.count(Text);
+}
+
 std::string kernelName(llvm::StringRef Mangled) {
   std::string Full = llvm::demangle(Mangled);
   size_t End = Full.size();

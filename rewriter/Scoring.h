@@ -21,6 +21,8 @@ class VariantCompiler {
 public:
   explicit VariantCompiler(ptx::Compiler &C) : C(C) {}
   llvm::Expected<Compiled> compile(const std::string &Text);
+  /// \p Text was compiled before, without an error.
+  bool knows(const std::string &Text);
 
 private:
   ptx::Compiler &C;

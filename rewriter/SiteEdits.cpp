@@ -21,6 +21,11 @@ std::optional<size_t> leafDepth(const Record &R, llvm::ArrayRef<Step> Path, bool
   return std::nullopt;
 }
 
+bool isLeaf(const Record &R, const Access &A) {
+  bool WithSubscripts = false;
+  return leafDepth(R, A.Path, WithSubscripts).has_value();
+}
+
 static void add(Pieces &To, const Pieces &From) { To.insert(To.end(), From.begin(), From.end()); }
 
 static Pieces base(const Element &E) { return E.BaseName.empty() ? Pieces{E.Base} : Pieces{E.BaseName}; }
@@ -116,10 +121,16 @@ static std::optional<Edit> accessEdit(const Move &M, const Access &A, HelperNeed
     add(Out, {"]"});
     addSteps(Out, A.Path, 0, A.Path.size(), true, true);
     if (A.K == Access::Store) {
-      Pieces Store{"static_cast<" + M.C.Type.Name + " &>("};
+      Pieces Store{"static_cast<" + M.C.Spelling + " &>("};
       add(Store, Out);
       add(Store, {") = ", *A.Value});
       return Edit{A.Whole, Store};
+    }
+    if (A.K == Access::Load && A.Deduced) {
+      Pieces Load{"static_cast<const " + M.C.Spelling + " &>("};
+      add(Load, Out);
+      Load.push_back(")");
+      return Edit{A.Whole, Load};
     }
     if (!ByName)
       return std::nullopt;
@@ -132,6 +143,8 @@ static std::optional<Edit> accessEdit(const Move &M, const Access &A, HelperNeed
     return Edit{A.Whole, leafAccess(M, A)};
   case Access::Load:
   case Access::PartLoad: {
+    if (isLeaf(M.C.Type, A))
+      return Edit{A.Whole, leafAccess(M, A)};
     Needs.Load = true;
     Pieces Out = call(M.Handle + "_load", {Base, At});
     addSteps(Out, A.Path, 0, A.Path.size(), true, true);
@@ -141,6 +154,11 @@ static std::optional<Edit> accessEdit(const Move &M, const Access &A, HelperNeed
     Needs.Store = true;
     return Edit{A.Whole, call(M.Handle + "_store", {Base, At, {*A.Value}})};
   case Access::PartStore: {
+    if (isLeaf(M.C.Type, A)) {
+      Pieces Out = leafAccess(M, A);
+      add(Out, {" = ", *A.Value});
+      return Edit{A.Whole, Out};
+    }
     std::vector<std::string> Path;
     std::string Name = M.Handle + "_store";
     for (const Step &S : A.Path) {
@@ -152,15 +170,6 @@ static std::optional<Edit> accessEdit(const Move &M, const Access &A, HelperNeed
   }
   }
   return std::nullopt;
-}
-
-/// A nested record that stays one leaf is read and written like any leaf.
-static Access asLeaf(const Candidate &C, Access A) {
-  bool WithSubscripts = false;
-  bool Whole = leafDepth(C.Type, A.Path, WithSubscripts).has_value();
-  if (A.K == Access::PartLoad && Whole)
-    A.K = Access::Leaf;
-  return A;
 }
 
 static void callEdits(const Move &M, const HostCall &H, const HelperNeeds &Needs, std::vector<Edit> &Out) {
@@ -223,7 +232,7 @@ static void callNeeds(const HostCall &H, const Move &M, HelperNeeds &Needs) {
 std::vector<Edit> siteEdits(const Move &M, llvm::StringRef Source, HelperNeeds &Needs) {
   std::vector<Edit> Out;
   for (const Access &A : M.C.Accesses)
-    if (std::optional<Edit> E = accessEdit(M, asLeaf(M.C, A), Needs))
+    if (std::optional<Edit> E = accessEdit(M, A, Needs))
       Out.push_back(*E);
   for (const Alias &A : M.C.Aliases) {
     Pieces With{"const ptrdiff_t " + A.Name + " = "};
@@ -242,7 +251,7 @@ std::vector<Edit> siteEdits(const Move &M, llvm::StringRef Source, HelperNeeds &
     }
   }
   for (const SizeOf &S : M.C.Sizes)
-    Out.push_back({S.Operand, {"(" + M.C.Type.Name + ")"}});
+    Out.push_back({S.Operand, {"(" + M.C.Spelling + ")"}});
   if (M.L.handleIsStruct()) {
     std::string First = leaves(M.C.Type)[0].Path;
     for (const NullValue &N : M.C.Nulls)
@@ -285,10 +294,13 @@ static bool sameMove(const Move *A, const Move *B) { return A == B || (A && B &&
 static Pieces declarator(const Declarator &D, const Move *M) {
   if (!M || !M->L.handleIsStruct())
     return {D.Text};
+  Pieces Out;
+  if (!D.Reference.empty())
+    Out.push_back(D.Reference);
   unsigned End = D.Suffix ? D.Suffix->Begin : D.Text.End;
-  if (D.Name.Begin >= End)
-    return {};
-  return {Range{D.Name.Begin, End}};
+  if (D.Name.Begin < End)
+    Out.push_back(Range{D.Name.Begin, End});
+  return Out;
 }
 
 std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llvm::ArrayRef<const Move *> Moves, llvm::StringRef Source) {
@@ -307,7 +319,7 @@ std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llv
       // "auto *q = p": the star goes, the type follows the initialiser.
       for (const Declarator &One : D.Declarators)
         if (const Move *M = MoveOf(One); M && M->L.handleIsStruct() && One.Name.Begin > One.Text.Begin)
-          Out.push_back({{One.Text.Begin, One.Name.Begin}, {}});
+          Out.push_back({{One.Text.Begin, One.Name.Begin}, {One.Reference}});
       continue;
     }
     if (Same && !First->L.handleIsStruct()) {

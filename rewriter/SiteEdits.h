@@ -26,4 +26,7 @@ std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llv
 /// the last step's subscripts belong to the path too.
 std::optional<size_t> leafDepth(const Record &R, llvm::ArrayRef<Step> Path, bool &WithSubscripts);
 
+/// \p A reads or writes a leaf of \p R; a nested record that stays in one piece is one.
+bool isLeaf(const Record &R, const Access &A);
+
 } // namespace restride

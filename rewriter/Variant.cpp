@@ -14,15 +14,18 @@ std::optional<Refusal> refusalOf(const Candidate &C, const Layout &L) {
       return R;
   if (std::optional<std::string> Why = L.objection(C.Type))
     return Refusal{L.name().str(), C.Where, *Why};
+  if (isHelperWord(C.Type.Name))
+    return Refusal{L.name().str(), C.Where, "'" + C.Type.Name + "' is a name that generated code uses itself"};
   auto Refuse = [&](const Location &At, std::string Why) { return Refusal{L.name().str(), At, std::move(Why)}; };
   if (!L.canShift() && !C.Shifts.empty())
     return Refuse(C.Shifts.front().Where, "a tile has no pointer to an element inside it, and one is passed on here");
   if (!L.elementIsRecord())
     for (const Access &A : C.Accesses) {
       bool Twice = uses(L.accessPattern(), "$i") > 1;
-      if (A.K == Access::Leaf && Twice && A.What.At.Impure)
+      bool Spelled = A.K == Access::Leaf || isLeaf(C.Type, A);
+      if (Spelled && Twice && A.What.At.Impure)
         return Refuse(*A.What.At.Impure, "the index has side effects and would be evaluated twice");
-      if (A.K == Access::PartStore)
+      if (A.K == Access::PartStore && !isLeaf(C.Type, A))
         for (const Step &S : A.Path)
           if (!S.Subscripts.empty())
             return Refuse(A.Where, "an element of a member array of records is stored as a whole");

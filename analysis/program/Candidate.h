@@ -76,6 +76,7 @@ struct Access {
   Element What;
   std::vector<Step> Path;
   std::optional<Range> Value;
+  bool Deduced = false; ///< Load: the type of the copy follows the element's ("auto t = p[i]")
   Location Where;
 };
 
@@ -98,6 +99,7 @@ struct Declarator {
   Range Text;        ///< from its first token after the specifiers to its last
   Range Name;        ///< empty for a function's result
   std::optional<Range> Suffix; ///< "[]" of an array parameter
+  std::string Reference; ///< "&", "const &" or "&&" where it is a reference to the pointer
   int Candidate = -1; ///< index in Program::Candidates; -1: a neighbour that is none
 };
 
@@ -152,6 +154,9 @@ struct Candidate {
   std::string Name;  ///< unique among the candidates: the record's, "P.d_in" where there are more
   std::string Array; ///< name of the allocated pointer
   Record Type;
+  /// How any place of the program can name the record: "geo::P", and
+  /// "struct P" where something else has its name too.
+  std::string Spelling;
   Location Where;    ///< of the record
   Location ArrayWhere; ///< of the pointer's declaration
   unsigned HelperAt = 0; ///< offset where generated code goes: the line after the record, or before its first use

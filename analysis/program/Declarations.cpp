@@ -50,6 +50,15 @@ bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaratio
   return true;
 }
 
+/// What a reference to the pointer keeps when the pointer goes.
+static std::string referenceMark(QualType T) {
+  if (T->isRValueReferenceType())
+    return "&&";
+  if (!T->isLValueReferenceType())
+    return "";
+  return T.getNonReferenceType().isConstQualified() ? "const &" : "&";
+}
+
 static unsigned skipBlank(llvm::StringRef Text, unsigned At) {
   size_t Next = Text.find_first_not_of(" \t\r\n", At);
   return Next == llvm::StringRef::npos ? Text.size() : Next;
@@ -92,6 +101,8 @@ std::optional<Declaration> DeclarationTable::declaration(const std::vector<const
   unsigned At = endOfSpecifiers(View.buffer(), Out.RecordName.End);
   Out.Specifiers = {Begin->Begin, At};
   for (const DeclaratorDecl *D : Group) {
+    if (D->getQualifier())
+      return Refuse("stands outside of its class");
     std::optional<Range> End = View.range(D->getEndLoc()), Name = View.range(D->getLocation());
     if (D->getName().empty())
       Name = Range{skipBlank(View.buffer(), End ? End->End : At), skipBlank(View.buffer(), End ? End->End : At)};
@@ -110,6 +121,7 @@ std::optional<Declaration> DeclarationTable::declaration(const std::vector<const
     One.Name = *Name;
     if (std::optional<NodeId> N = Graph.node(D)) {
       One.Candidate = *N;
+      One.Reference = referenceMark(D->getType());
       if (View.text({Name->End, One.Text.End}).starts_with("["))
         One.Suffix = Range{Name->End, One.Text.End};
     }
@@ -139,7 +151,7 @@ std::vector<Declaration> DeclarationTable::build() {
     D.RecordName = *R;
     D.Specifiers = {Begin->Begin, endOfSpecifiers(View.buffer(), R->End)};
     // Nothing between the star and the name but blanks, or it is no plain result.
-    D.Declarators.push_back({{D.Specifiers.End, FunctionName->Begin}, {FunctionName->Begin, FunctionName->Begin}, std::nullopt, int(Node)});
+    D.Declarators.push_back({{D.Specifiers.End, FunctionName->Begin}, {FunctionName->Begin, FunctionName->Begin}, std::nullopt, "", int(Node)});
     if (View.text(D.Declarators[0].Text).trim() != "*")
       Graph.refuse(Node, F->getLocation(), "the result type of '" + F->getNameAsString() + "' cannot be respelled");
     else

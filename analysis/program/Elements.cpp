@@ -22,16 +22,34 @@ static bool takesCopy(const CallExpr *Call, const Expr *E) {
          !Callee->getReturnType()->isReferenceType() && !Callee->getReturnType()->isPointerType();
 }
 
+/// `a = b` that copies all bytes of a record.
+static bool isPlainAssignment(const CXXOperatorCallExpr *O) {
+  const CXXMethodDecl *M = dyn_cast_or_null<CXXMethodDecl>(O->getDirectCallee());
+  return M && (M->isCopyAssignmentOperator() || M->isMoveAssignmentOperator()) && M->isTrivial();
+}
+
 bool UseClassifier::copies(const Expr *E, const Stmt *Parent) {
   if (const CXXConstructExpr *C = dyn_cast_or_null<CXXConstructExpr>(Parent))
     return C->getConstructor()->isCopyOrMoveConstructor();
-  if (const CXXOperatorCallExpr *O = dyn_cast_or_null<CXXOperatorCallExpr>(Parent)) {
-    const CXXMethodDecl *M = dyn_cast_or_null<CXXMethodDecl>(O->getDirectCallee());
-    if (M && M->isCopyAssignmentOperator() && M->isTrivial() && O->getArg(1) == E)
+  if (const CXXOperatorCallExpr *O = dyn_cast_or_null<CXXOperatorCallExpr>(Parent))
+    if (isPlainAssignment(O) && O->getArg(1) == E)
       return true;
-  }
   const CallExpr *Call = dyn_cast_or_null<CallExpr>(Parent);
   return Call && takesCopy(Call, E);
+}
+
+/// A copy of the element \p E whose type follows the element's: auto, a
+/// template's parameter.
+bool UseClassifier::typeIsDeduced(const Expr *E) const {
+  const VarDecl *Variable = nullptr;
+  const Stmt *S = parent(E, &Variable);
+  while (S && isa<ImplicitCastExpr, CXXConstructExpr, ExprWithCleanups, MaterializeTemporaryExpr>(S))
+    S = parent(cast<Expr>(S), &Variable);
+  if (Variable)
+    return Variable->getType()->getContainedDeducedType() || isa<DecompositionDecl>(Variable);
+  if (const CallExpr *Call = dyn_cast_or_null<CallExpr>(S)) // an assignment too
+    return !Call->getDirectCallee() || Call->getDirectCallee()->isTemplateInstantiation();
+  return true;
 }
 
 void UseClassifier::addAccess(Access::Kind K, const Expr *E, const Pointer &P, llvm::ArrayRef<const Expr *> Path,
@@ -48,6 +66,16 @@ void UseClassifier::addAccess(Access::Kind K, const Expr *E, const Pointer &P, l
     return Macro();
   A.Whole = *Whole;
   A.What = *What;
+  if (K == Access::Load)
+    A.Deduced = typeIsDeduced(E);
+  std::vector<const Expr *> Operands = operands(P);
+  if (Value)
+    Operands.push_back(Value);
+  for (const Expr *S : Path)
+    if (const ArraySubscriptExpr *Subscript = dyn_cast<ArraySubscriptExpr>(S))
+      Operands.push_back(Subscript->getIdx());
+  if (orderMatters(Operands))
+    return refuse(P, E->getExprLoc(), "the order in which the parts of this access are evaluated matters, and would change");
   for (const Expr *S : Path) {
     if (const MemberExpr *M = dyn_cast<MemberExpr>(S)) {
       A.Path.push_back({M->getMemberDecl()->getName().str(), {}});
@@ -70,6 +98,8 @@ void UseClassifier::element(const Expr *E, Pointer P) {
   const VarDecl *Variable = nullptr;
   const Stmt *S = parent(E, &Variable);
   auto Unknown = [&](std::string What) { refuse(P, E->getExprLoc(), std::move(What)); };
+  if (Variable && isa<DecompositionDecl>(Variable))
+    return Unknown("a structured binding takes an element apart in place");
   if (Variable)
     return Variable->getType()->isReferenceType() ? makeAlias(Variable, P)
                                                   : Unknown("this initialisation is not understood");
@@ -91,13 +121,10 @@ void UseClassifier::element(const Expr *E, Pointer P) {
     Graph.facts(P.Node).Sites.Sizes.push_back({*R});
     return;
   }
-  if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(S)) {
-    const CXXMethodDecl *Method = dyn_cast_or_null<CXXMethodDecl>(O->getDirectCallee());
-    if (Method && Method->isCopyAssignmentOperator() && Method->isTrivial() && O->getArg(0) == E) {
-      if (!resultIsUnused(O))
-        return Unknown("the value of an assignment to an element is used");
-      return addAccess(Access::Store, O, P, {}, O->getArg(1));
-    }
+  if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(S); O && isPlainAssignment(O) && O->getArg(0) == E) {
+    if (!resultIsUnused(O))
+      return Unknown("the value of an assignment to an element is used");
+    return addAccess(Access::Store, O, P, {}, O->getArg(1));
   }
   if (copies(E, S))
     return addAccess(Access::Load, E, P, {});
@@ -135,6 +162,8 @@ void UseClassifier::member(const Expr *E, const Pointer &P, std::vector<const Ex
     Outer = cast<Expr>(S);
     S = parent(Outer, &Variable);
   }
+  if (!S && !Variable)
+    return Unknown("the type of a field is asked for");
   QualType T = E->getType();
   if (T->isArrayType()) {
     const ImplicitCastExpr *Decay = dyn_cast_or_null<ImplicitCastExpr>(S);
@@ -156,13 +185,10 @@ void UseClassifier::member(const Expr *E, const Pointer &P, std::vector<const Ex
       Path.push_back(Inner);
       return member(Inner, P, std::move(Path));
     }
-    if (const CXXOperatorCallExpr *O = dyn_cast_or_null<CXXOperatorCallExpr>(S)) {
-      const CXXMethodDecl *Method = dyn_cast_or_null<CXXMethodDecl>(O->getDirectCallee());
-      if (Method && Method->isCopyAssignmentOperator() && Method->isTrivial() && O->getArg(0) == Outer) {
-        if (!resultIsUnused(O))
-          return Unknown("the value of an assignment to a nested record is used");
-        return addAccess(Access::PartStore, O, P, Path, O->getArg(1));
-      }
+    if (const CXXOperatorCallExpr *O = dyn_cast_or_null<CXXOperatorCallExpr>(S); O && isPlainAssignment(O) && O->getArg(0) == Outer) {
+      if (!resultIsUnused(O))
+        return Unknown("the value of an assignment to a nested record is used");
+      return addAccess(Access::PartStore, O, P, Path, O->getArg(1));
     }
     if (copies(Outer, S))
       return addAccess(Access::PartLoad, E, P, Path);

@@ -153,9 +153,28 @@ static void evaluateCalls(Unit &U, Flow &Graph, const Evaluator &Values, ASTCont
   }
 }
 
+/// Names of the candidate that text at \p R can use. One letter is everybody's,
+/// so it counts in its own function only.
+static std::vector<std::string> namesAt(const Range &R, const Candidate &C, const ArrayClass &Class, const Flow &Graph) {
+  std::vector<std::string> Out{C.Type.Name};
+  bool Inside = false;
+  for (NodeId N : Class.Members) {
+    const NodeFacts &F = Graph.facts(N);
+    bool Here = F.Scope && F.Scope->contains(R);
+    Inside |= Here;
+    if (F.Name.size() > 1 || Here || F.Function.empty())
+      Out.push_back(F.Name);
+  }
+  for (const Alias &A : C.Aliases)
+    if (A.Name.size() > 1 || Inside)
+      Out.push_back(A.Name);
+  return Out;
+}
+
 /// Words of skipped text that name something of the candidate.
-static void checkSkipped(Candidate &C, llvm::ArrayRef<std::string> Names, llvm::ArrayRef<Range> Skipped, const SourceView &View) {
+static void checkSkipped(Candidate &C, const ArrayClass &Class, const Flow &Graph, llvm::ArrayRef<Range> Skipped, const SourceView &View) {
   for (const Range &R : Skipped) {
+    std::vector<std::string> Names = namesAt(R, C, Class, Graph);
     llvm::StringRef Text = View.text(R);
     for (size_t I = 0; I < Text.size();) {
       if (!isAsciiIdentifierStart(Text[I])) {
@@ -244,6 +263,17 @@ static unsigned beforeFirstUse(const Candidate &C, llvm::ArrayRef<Declaration> D
   return View.buffer().rfind('\n', First) == llvm::StringRef::npos ? 0 : View.buffer().rfind('\n', First) + 1;
 }
 
+static llvm::StringRef unqualified(llvm::StringRef Name) { return Name.substr(Name.rfind(':') + 1); }
+
+static void spellRecord(Candidate &C, const CXXRecordDecl *Record, const UnitFacts &Facts) {
+  C.Spelling = qualifiedName(Record);
+  if (!Facts.Names.count(unqualified(C.Type.Name).str()))
+    return;
+  if (Record->getTypedefNameForAnonDecl())
+    C.Refusals.push_back({"", C.Where, "'" + C.Type.Name + "' is also the name of a variable, which hides the record"});
+  C.Spelling = (Record->getKindName() + " " + C.Spelling).str();
+}
+
 static void nameCandidates(std::vector<Candidate> &All) {
   std::map<std::string, unsigned> OfRecord, OfName;
   for (Candidate &C : All)
@@ -278,11 +308,8 @@ Program findCandidates(ASTContext &Context, llvm::ArrayRef<Range> Skipped) {
     IndexOf[Root] = Out.Candidates.size();
     Candidate C = assemble(Class, Graph, Context, View);
     checkOrigins(C, Class, Graph);
-    std::vector<std::string> Names{C.Type.Name};
-    for (NodeId N : Class.Members)
-      if (Graph.facts(N).Name.size() > 1) // "p" and "i" are everybody's
-        Names.push_back(Graph.facts(N).Name);
-    checkSkipped(C, Names, Skipped, View);
+    spellRecord(C, Class.Record->getDefinition(), U.Facts);
+    checkSkipped(C, Class, Graph, Skipped, View);
     if (!C.SizeObserved)
       C.SizeObserved = sizeObserver(Class.Record, U.Scope, Context, View, U.Facts);
     if (!C.AttributeAt && !C.SizeObserved)
@@ -317,7 +344,7 @@ Program findCandidates(ASTContext &Context, llvm::ArrayRef<Range> Skipped) {
   Out.Launches = launches(U.Kernels, U.Facts, Values, Context, View);
   for (const auto &Entry : Context.Idents)
     for (const Candidate &C : Out.Candidates)
-      if (Entry.getKey().starts_with(C.Type.Name))
+      if (Entry.getKey().starts_with(unqualified(C.Type.Name)))
         Out.Identifiers.push_back(Entry.getKey().str());
   llvm::sort(Out.Identifiers);
   return Out;

@@ -25,8 +25,10 @@ NodeId Flow::make(const NamedDecl *D, bool Result, const CXXRecordDecl *Record) 
     F.Record = Record->getCanonicalDecl();
     F.Name = Name;
     const Decl *Around = Result ? cast<Decl>(D) : dyn_cast<Decl>(D->getDeclContext());
-    if (const FunctionDecl *Function = dyn_cast_or_null<FunctionDecl>(Around))
+    if (const FunctionDecl *Function = dyn_cast_or_null<FunctionDecl>(Around)) {
       F.Function = Function->getNameAsString();
+      F.Scope = View.range(Function->getSourceRange());
+    }
     F.Where = View.where(L);
   } else if (Facts[At->second].Record != Record->getCanonicalDecl()) {
     // One declaration, two record types: a template over the record.

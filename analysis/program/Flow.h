@@ -31,6 +31,7 @@ struct NodeFacts {
   std::string Name;
   std::string Function; ///< it is a parameter or local of; empty for others
   Location Where;
+  std::optional<Range> Scope; ///< of that function
   bool KernelParameter = false;
   bool Reassigned = false; ///< assigned after its initialisation, or its address taken
   std::vector<std::string> Kernels;

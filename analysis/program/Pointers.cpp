@@ -3,7 +3,12 @@
 #include "analysis/program/Purity.h"
 #include "analysis/program/Uses.h"
 
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
+#include "clang/Basic/SourceManager.h"
+#include "clang/Basic/SourceManager.h"
+#include "clang/Basic/SourceManager.h"
 
 using namespace clang;
 
@@ -53,6 +58,16 @@ static bool isPrimary(const Expr *E) {
          !isa<CXXOperatorCallExpr>(Plain);
 }
 
+std::vector<const Expr *> operands(const Pointer &P) {
+  std::vector<const Expr *> Out;
+  if (P.Base)
+    Out.push_back(P.Base);
+  for (const Pointer::Term &T : P.Terms)
+    if (T.E)
+      Out.push_back(T.E);
+  return Out;
+}
+
 std::optional<Element> UseClassifier::elementOf(const Pointer &P, SourceLocation L) {
   Element Out;
   auto Macro = [&] {
@@ -67,10 +82,18 @@ std::optional<Element> UseClassifier::elementOf(const Pointer &P, SourceLocation
   } else {
     Out.BaseName = P.BaseName;
   }
+  if (orderMatters(operands(P))) {
+    refuse(P, L, "the order in which the parts of this access are evaluated matters, and would change");
+    return std::nullopt;
+  }
   for (const Pointer::Term &T : P.Terms) {
     IndexTerm Term;
     Term.Negative = T.Negative;
     if (T.E) {
+      if (const BinaryOperator *B = dyn_cast<BinaryOperator>(T.E->IgnoreImpCasts()); B && B->isCommaOp()) {
+        refuse(P, T.E->getExprLoc(), "the index is a comma expression");
+        return std::nullopt;
+      }
       std::optional<Range> R = View.range(T.E->getSourceRange());
       if (!R)
         return Macro();
@@ -320,11 +343,39 @@ void UseClassifier::pointerArgument(const CallExpr *Call, const Expr *E, const P
     shifted(E, P);
 }
 
+/// The only change of \p Base is a `cudaMalloc(&Base, ...)` that stands before \p V
+/// in the same function: while V lives, Base does not change.
+bool UseClassifier::allocatedOnceBefore(const VarDecl *Base, const VarDecl *V) {
+  auto Changes = Facts.Modified.find(Base->getLocation().getRawEncoding());
+  if (Changes == Facts.Modified.end() || Changes->second.size() != 1)
+    return false;
+  const Expr *Change = Changes->second.front();
+  if (!View.sourceManager().isBeforeInTranslationUnit(Change->getExprLoc(), V->getLocation()))
+    return false;
+  const Stmt *S = parent(Change);
+  const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(S);
+  if (!U || U->getOpcode() != UO_AddrOf)
+    return false;
+  while (S && isa<UnaryOperator, CastExpr, ParenExpr>(S))
+    S = parent(cast<Expr>(S));
+  const CallExpr *Call = dyn_cast_or_null<CallExpr>(S);
+  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+  if (!isRuntimeFunction(Callee) || !Callee->getName().starts_with("cudaMalloc"))
+    return false;
+  for (auto Up = Context.getParents(*Call); !Up.empty(); Up = Context.getParents(Up[0])) {
+    if (Up[0].get<LambdaExpr>())
+      return false;
+    if (const FunctionDecl *F = Up[0].get<FunctionDecl>())
+      return F == Base->getDeclContext();
+  }
+  return false;
+}
+
 bool UseClassifier::aliasBase(const Pointer &P, const VarDecl *V) {
   const Expr *Base = P.Base ? P.Base->IgnoreParenImpCasts() : nullptr;
   const DeclRefExpr *R = dyn_cast_or_null<DeclRefExpr>(Base);
   const VarDecl *Variable = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
-  return Variable && Variable->hasLocalStorage() && !isModified(Facts, Variable) &&
+  return Variable && Variable->hasLocalStorage() && (!isModified(Facts, Variable) || allocatedOnceBefore(Variable, V)) &&
          !Variable->getType()->isReferenceType() && V->hasLocalStorage();
 }
 
@@ -345,6 +396,10 @@ void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
     return Unknown("points into an array whose pointer changes, so an index cannot take its place");
   if (!V->getType()->isReferenceType() && isModified(Facts, V))
     return Unknown("is a pointer into the array that changes");
+  auto Parents = Context.getParents(*V);
+  const DeclStmt *Statement = Parents.empty() ? nullptr : Parents[0].get<DeclStmt>();
+  if (!Statement || !Statement->isSingleDecl())
+    return Unknown("is an element's other name, and is declared together with others");
   std::optional<Element> What = elementOf(P, V->getLocation());
   if (!What)
     return;
@@ -428,6 +483,10 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
     const Expr *Of = U->getSubExpr()->IgnoreParenImpCasts();
     if (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(Of))
       return flowInto(Node, A->getBase());
+    if (const UnaryOperator *Target = dyn_cast<UnaryOperator>(Of); Target && Target->getOpcode() == UO_Deref)
+      return flowInto(Node, Target->getSubExpr());
+    if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Of); R && Facts.Aliases.count(R->getDecl()->getLocation().getRawEncoding()))
+      return;
     return From(Origin::Host, "the address of a single object");
   }
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E); R && Tracked(R->getDecl()))

@@ -4,6 +4,7 @@
 #include "clang/AST/ParentMapContext.h"
 #include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace clang;
 
@@ -104,6 +105,106 @@ static bool pure(const Stmt *S, const FunctionDecl *Within, unsigned Depth) {
 
 bool isPure(const Expr *E) { return pure(E, nullptr, 0); }
 bool isPureFunction(const FunctionDecl *F) { return pureFunction(F, 0); }
+
+namespace {
+
+/// What an expression with side effects changes: variables and members by name.
+class Changes : public RecursiveASTVisitor<Changes> {
+public:
+  explicit Changes(const Expr *E) { TraverseStmt(const_cast<Expr *>(E)); }
+  bool VisitBinaryOperator(BinaryOperator *E) { return !E->isAssignmentOp() || changes(E->getLHS()); }
+  bool VisitUnaryOperator(UnaryOperator *E) { return !E->isIncrementDecrementOp() || changes(E->getSubExpr()); }
+  bool VisitCallExpr(CallExpr *E) {
+    const FunctionDecl *F = E->getDirectCallee();
+    if (F && touchesOneObject(F) && E->getNumArgs())
+      return changes(E->getArg(0));
+    Unknown |= !F || !isPureFunction(F);
+    return true;
+  }
+  bool VisitStmt(Stmt *S) {
+    Unknown |= isa<CXXNewExpr, CXXDeleteExpr, CXXThrowExpr, AsmStmt, LambdaExpr, StmtExpr, AtomicExpr>(S);
+    return true;
+  }
+  bool contains(const ValueDecl *D) const { return Named.count(D->getCanonicalDecl()); }
+
+  bool Unknown = false;  ///< and anything that is not a local variable
+  QualType Referenced;   ///< and any object of this type
+
+private:
+  bool changes(const Expr *E) {
+    E = E->IgnoreParenCasts();
+    if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E))
+      return changes(U->getSubExpr());
+    if (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(E))
+      return changes(A->getBase());
+    if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E); B && B->isAdditiveOp())
+      return changes(B->getLHS()) && changes(B->getRHS());
+    if (const MemberExpr *M = dyn_cast<MemberExpr>(E)) {
+      Named.insert(M->getMemberDecl()->getCanonicalDecl());
+      return isa<CXXThisExpr>(M->getBase()->IgnoreParenImpCasts()) || changes(M->getBase());
+    }
+    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
+    if (!R) {
+      Unknown |= !isa<IntegerLiteral>(E);
+      return true;
+    }
+    Named.insert(R->getDecl()->getCanonicalDecl());
+    if (R->getDecl()->getType()->isReferenceType()) {
+      if (!Referenced.isNull())
+        Unknown = true;
+      Referenced = R->getDecl()->getType().getNonReferenceType().getCanonicalType().getUnqualifiedType();
+    }
+    return true;
+  }
+  llvm::SmallPtrSet<const Decl *, 8> Named;
+};
+
+/// Whether an expression reads something that changes.
+class Reads : public RecursiveASTVisitor<Reads> {
+public:
+  Reads(const Expr *E, const Changes &C) : C(C) { TraverseStmt(const_cast<Expr *>(E)); }
+  bool VisitDeclRefExpr(DeclRefExpr *E) {
+    if (const VarDecl *V = dyn_cast<VarDecl>(E->getDecl()); V && !V->getType().isConstQualified())
+      see(V, !V->hasLocalStorage() || V->getType()->isReferenceType());
+    return true;
+  }
+  bool VisitMemberExpr(MemberExpr *E) {
+    if (isa<FieldDecl>(E->getMemberDecl()))
+      see(E->getMemberDecl(), E->isArrow());
+    return true;
+  }
+  bool VisitArraySubscriptExpr(ArraySubscriptExpr *) { return seeMemory(); }
+  bool VisitUnaryOperator(UnaryOperator *U) { return U->getOpcode() != UO_Deref || seeMemory(); }
+  bool Any = false;
+
+private:
+  void see(const ValueDecl *D, bool Shared) {
+    QualType T = D->getType().getNonReferenceType().getCanonicalType().getUnqualifiedType();
+    Any |= C.contains(D) || (!C.Referenced.isNull() && T == C.Referenced) || (C.Unknown && Shared);
+  }
+  bool seeMemory() {
+    Any |= C.Unknown;
+    return true;
+  }
+  const Changes &C;
+};
+
+} // namespace
+
+bool orderMatters(llvm::ArrayRef<const Expr *> Operands) {
+  const Expr *Impure = nullptr;
+  for (const Expr *E : Operands) {
+    if (isPure(E))
+      continue;
+    if (Impure)
+      return true;
+    Impure = E;
+  }
+  if (!Impure)
+    return false;
+  Changes C(Impure);
+  return llvm::any_of(Operands, [&](const Expr *E) { return E != Impure && Reads(E, C).Any; });
+}
 
 namespace {
 

@@ -14,6 +14,9 @@ bool isPure(const clang::Expr *E);
 /// \p F's body is seen and changes nothing but its own locals.
 bool isPureFunction(const clang::FunctionDecl *F);
 
+/// Evaluating \p Operands in another order could give other values.
+bool orderMatters(llvm::ArrayRef<const clang::Expr *> Operands);
+
 /// The pointer (or reference) variable \p V is only used to reach the one object it
 /// points to: *v, atomics and cached loads on it, and functions that do no more.
 bool onlyDereferenced(const clang::VarDecl *V, clang::ASTContext &Context);

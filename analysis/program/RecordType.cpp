@@ -103,6 +103,15 @@ static unsigned lineAfter(SourceLocation Brace, const SourceView &View) {
   return Rest.empty() || Rest.starts_with("//") ? Line + 1 : At + 1;
 }
 
+std::string qualifiedName(const CXXRecordDecl *D) {
+  const TypedefNameDecl *Alias = D->getTypedefNameForAnonDecl();
+  std::string Out = Alias ? Alias->getName().str() : D->getName().str();
+  for (const DeclContext *C = D->getDeclContext(); C; C = C->getParent())
+    if (const NamespaceDecl *N = dyn_cast<NamespaceDecl>(C); N && !N->isAnonymousNamespace() && !N->isInline())
+      Out = N->getName().str() + "::" + Out;
+  return Out;
+}
+
 RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const SourceView &View) {
   RecordFacts Out;
   const TypedefNameDecl *Alias = D->getTypedefNameForAnonDecl();
@@ -145,10 +154,7 @@ RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const
   Out.Type.Fields = fieldsOf(D, Context);
   Out.InMainFile = View.inMainFile(D->getLocation());
   if (!Out.InMainFile) {
-    std::string Qualified;
-    llvm::raw_string_ostream OS(Qualified);
-    (Alias ? static_cast<const NamedDecl *>(Alias) : D)->printQualifiedName(OS);
-    Out.Type.Name = Qualified;
+    Out.Type.Name = qualifiedName(D);
     return Out;
   }
   Out.HelperAt = lineAfter(D->getBraceRange().getEnd(), View);

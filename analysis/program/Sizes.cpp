@@ -22,7 +22,11 @@ static ByteCount count(const Expr *E, const CXXRecordDecl *Record, const ASTCont
   auto Recur = [&](const Expr *Inner) { return count(Inner, Record, Context, Facts, Depth + 1); };
   if (Depth > MaxDepth || E->isValueDependent())
     return ByteCount::Unclear;
+  if (E->getType()->isFloatingType())
+    return ByteCount::Unclear;
   E = E->IgnoreParenCasts();
+  if (E->getType()->isFloatingType())
+    return ByteCount::Unclear;
   if (const UnaryExprOrTypeTraitExpr *S = dyn_cast<UnaryExprOrTypeTraitExpr>(E))
     if (S->getKind() == UETT_SizeOf && isRecord(element(S->getTypeOfArgument()), Record))
       return ByteCount::Scaled;
@@ -87,6 +91,18 @@ public:
   bool VisitFieldDecl(FieldDecl *F) {
     return !isRecord(element(F->getType()), Record) ||
            see(F->getLocation(), "the record is part of another record");
+  }
+  bool VisitFunctionDecl(FunctionDecl *F) {
+    bool Takes = points(F->getReturnType()) || llvm::any_of(F->parameters(), [&](const ParmVarDecl *P) { return points(P->getType()); });
+    return !Takes || F->isDefined() || !View.isUserCode(F->getLocation()) || F->isDependentContext() ||
+           see(F->getLocation(), "a function takes the record, and its body is not seen");
+  }
+  bool VisitVarDecl(VarDecl *V) {
+    if (!points(V->getType()))
+      return true;
+    if (V->hasExternalStorage() && !V->hasDefinition())
+      return see(V->getLocation(), "a variable with the record's type is shared with code that is not seen");
+    return true;
   }
   bool VisitCXXRecordDecl(CXXRecordDecl *D) {
     if (!D->isThisDeclarationADefinition())

@@ -36,12 +36,23 @@ public:
       : U(U), View(View), Graph(Graph), Table(Table), Context(Context) {}
 
   bool VisitDeclaratorDecl(DeclaratorDecl *D) {
+    if (D->getDeclName().isIdentifier())
+      U.Facts.Names.insert(D->getName().str());
     if (!isa<VarDecl, FieldDecl>(D) || D->isImplicit() || inTemplate())
       return true;
     std::optional<NodeId> Node = Graph.node(D);
     Table.add(D);
     if (!Node)
       return true;
+    QualType T = D->getType().getNonReferenceType();
+    if (T.isVolatileQualified() || T->getPointeeType().isVolatileQualified())
+      Graph.refuse(*Node, D->getLocation(), "'" + D->getName().str() + "' is volatile");
+    if (const VarDecl *V = dyn_cast<VarDecl>(D)) {
+      if (std::optional<NodeId> First = Graph.node(V->getCanonicalDecl()))
+        Graph.unite(*Node, *First);
+      if (V->hasExternalStorage() && !V->hasDefinition())
+        Graph.refuse(*Node, D->getLocation(), "'" + D->getName().str() + "' is defined in another file");
+    }
     if (const VarDecl *V = dyn_cast<VarDecl>(D); V && (V->hasAttr<CUDADeviceAttr>() || V->hasAttr<CUDAConstantAttr>() || V->hasAttr<CUDASharedAttr>()))
       Graph.refuse(*Node, D->getLocation(), "'" + D->getName().str() + "' is a pointer in device memory");
     return true;
@@ -104,7 +115,7 @@ public:
     if (Reads)
       return true;
     unsigned Key = V->getLocation().getRawEncoding();
-    U.Facts.Modified.insert(Key);
+    U.Facts.Modified[Key].push_back(E);
     if (const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(Parent); B && B->getOpcode() == BO_Assign && B->getLHS() == Child)
       U.Facts.Assigned[Key].push_back(B->getRHS());
     return true;
@@ -187,6 +198,23 @@ public:
   bool VisitParmVarDecl(ParmVarDecl *P) {
     if (!inTemplate() && P->hasDefaultArg() && !P->hasUninstantiatedDefaultArg())
       Initialised.push_back(P);
+    return true;
+  }
+  bool VisitInitListExpr(InitListExpr *L) {
+    const CXXRecordDecl *Record = L->getSemanticForm() ? nullptr : L->getType()->getAsCXXRecordDecl();
+    if (inTemplate() || !Record || !Record->isAggregate())
+      return true;
+    for (const FieldDecl *F : Record->fields())
+      if (std::optional<NodeId> Node = Graph.node(F); Node && F->getFieldIndex() < L->getNumInits() && !Record->getNumBases())
+        if (const Expr *Init = L->getInit(F->getFieldIndex()); !isa<ImplicitValueInitExpr, CXXDefaultInitExpr>(Init))
+          Classifier.flowInto(*Node, Init);
+    return true;
+  }
+  bool VisitCXXConstructorDecl(CXXConstructorDecl *C) {
+    if (!C->isDependentContext())
+      for (const CXXCtorInitializer *I : C->inits())
+        if (std::optional<NodeId> Node = I->getMember() && I->isWritten() ? Graph.node(I->getMember()) : std::nullopt)
+          Classifier.flowInto(*Node, I->getInit());
     return true;
   }
   bool VisitFieldDecl(FieldDecl *F) {

@@ -28,6 +28,9 @@ struct Pointer {
   std::vector<Term> Terms;
 };
 
+/// What is evaluated to find the element: the pointer's expression and the terms.
+std::vector<const clang::Expr *> operands(const Pointer &P);
+
 /// A never-changing `T *q = p + i` or `T &r = p[i]`: q and r stand for this.
 struct AliasFacts {
   NodeId Node;
@@ -38,8 +41,10 @@ struct AliasFacts {
 /// Facts about the translation unit that the classifier and the passes after it share.
 struct UnitFacts {
   /// Variables (place of declaration) that change after their initialisation or
-  /// whose address is taken.
-  std::set<unsigned> Modified;
+  /// whose address is taken, with the references that do it.
+  std::map<unsigned, std::vector<const clang::DeclRefExpr *>> Modified;
+  /// Names of variables, members and functions.
+  std::set<std::string> Names;
   /// Aliases by place of declaration; filled while uses are classified.
   std::map<unsigned, AliasFacts> Aliases;
   /// All arguments given to a parameter (by its place), over all calls seen.
@@ -86,12 +91,14 @@ private:
   bool isTracked(const clang::Expr *E);
   void shifted(const clang::Expr *E, const Pointer &P);
   bool aliasBase(const Pointer &P, const clang::VarDecl *V);
+  bool allocatedOnceBefore(const clang::VarDecl *Base, const clang::VarDecl *V);
   void makeAlias(const clang::VarDecl *V, const Pointer &P);
   // Elements.cpp
   void element(const clang::Expr *E, Pointer P);
   void member(const clang::Expr *E, const Pointer &P, std::vector<const clang::Expr *> Path);
   void leafAddress(const clang::Expr *E, const Pointer &P, const std::vector<std::string> &ArrayPath);
   bool copies(const clang::Expr *E, const clang::Stmt *Parent);
+  bool typeIsDeduced(const clang::Expr *E) const;
   void addAccess(Access::Kind K, const clang::Expr *E, const Pointer &P, llvm::ArrayRef<const clang::Expr *> Path,
                  const clang::Expr *Value = nullptr);
   // HostSites.cpp

@@ -1,0 +1,57 @@
+// References and pointers to an element that never change become an index.
+// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
+// RUN: FileCheck %s --check-prefix=ALIGN --input-file=%t/out/P/aos-align16/in.cu
+// RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/aos-align16/in.cu
+
+struct P {
+  float x, y;
+  int n;
+};
+
+__device__ float read(const P *q) { return q->x; }
+
+__global__ void k(P *p, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  P &r = p[i];
+  // SOA: const ptrdiff_t r = i;
+  // ALIGN: const ptrdiff_t r = i;
+  r.x = r.y;
+  // SOA: p.x[r] = p.y[r];
+  // ALIGN: p[r].x = p[r].y;
+  const P &c = p[n + 1];
+  // SOA: const ptrdiff_t c = n + 1;
+  auto &a = p[c.n];
+  // SOA: const ptrdiff_t a = p.n[c];
+  P t = r;
+  // SOA: P t = PSoA_load(p, r);
+  // ALIGN: P t = p[r];
+  a = t;
+  // SOA: PSoA_store(p, a, t);
+  // ALIGN: static_cast<P &>(p[a]) = t;
+  P *q = &p[i];
+  // SOA: const ptrdiff_t q = i;
+  q->x += q[n].y + (*q).x;
+  // SOA: p.x[q] += p.y[q + n] + p.x[q];
+  const P *const w = p + i;
+  // SOA: const ptrdiff_t w = i;
+  for (P *f = q + n; i < n; ++i)
+    // SOA: for (const ptrdiff_t f = q + n; i < n; ++i)
+    f->n += w[i].n;
+  // SOA: p.n[f] += p.n[w + i];
+  if (n) {
+    const auto *deep = &w[1];
+    // SOA: const ptrdiff_t deep = w + 1;
+    r.y = read(deep) + read(&r) + read(q + 2) + sizeof(r);
+    // SOA: p.y[r] = read(PSoA_at(p, deep)) + read(PSoA_at(p, r)) + read(PSoA_at(p, q + 2)) + sizeof(P);
+    // ALIGN: p[r].y = read(p + deep) + read(p + r) + read(p + (q + 2)) + sizeof(P);
+  }
+}
+
+int main() {
+  P *d;
+  cudaMalloc(&d, 64 * sizeof(P));
+  k<<<1, 32>>>(d, 1);
+  cudaFree(d);
+}

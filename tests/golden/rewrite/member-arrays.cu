@@ -1,0 +1,59 @@
+// Member arrays: split while they are short and only subscripted, else whole.
+// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
+// RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu
+// RUN: FileCheck %s --check-prefix=ALIGN --input-file=%t/out/P/aos-align16/in.cu
+// RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu %t/out/P/aos-align16/in.cu
+
+struct P {
+  float v[3];
+  int m[2][2];
+  double longer[40];
+  float whole[4];
+};
+// SOA: struct PSoA {
+// SOA-NEXT: float *v[3];
+// SOA-NEXT: int *m[2][2];
+// SOA-NEXT: double (*longer)[40];
+// SOA-NEXT: float (*whole)[4];
+// TILE: struct PTile32 {
+// TILE-NEXT: float v[3][32];
+// TILE-NEXT: int m[2][2][32];
+// TILE-NEXT: double longer[32][40];
+// TILE-NEXT: float whole[32][4];
+
+__device__ float sum(const float *a) { return a[0] + a[1] + a[2] + a[3]; }
+
+__global__ void k(P *p, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int j = 0;
+  p[i].v[0] = p[i].v[i % 3];
+  // SOA: p.v[0][i] = p.v[i % 3][i];
+  // TILE: p[i >> 5].v[0][i & 31] = p[i >> 5].v[i % 3][i & 31];
+  p[i].v[j++] += 1;
+  // SOA: p.v[j++][i] += 1;
+  // TILE: p[i >> 5].v[j++][i & 31] += 1;
+  p[i].m[j][n]--;
+  // SOA: p.m[j][n][i]--;
+  // TILE: p[i >> 5].m[j][n][i & 31]--;
+  p->longer[n] = (*p).longer[j];
+  // SOA: p.longer[0][n] = p.longer[0][j];
+  // TILE: p[0 >> 5].longer[0 & 31][n] = p[0 >> 5].longer[0 & 31][j];
+  p[i].v[0] = sum(p[i].whole);
+  // SOA: p.v[0][i] = sum(p.whole[i]);
+  // TILE: p[i >> 5].v[0][i & 31] = sum(p[i >> 5].whole[i & 31]);
+  p[i].whole[1] = 2;
+  // SOA: p.whole[i][1] = 2;
+  atomicAdd(&p[i].v[1], 1);
+  // SOA: atomicAdd(&p.v[1][i], 1);
+  P t = p[i];
+  p[n] = t;
+}
+
+int main() {
+  P *d;
+  cudaMalloc(&d, 64 * sizeof(P));
+  k<<<1, 32>>>(d, 1);
+  cudaFree(d);
+}

@@ -1,0 +1,42 @@
+// Kernels that are templates, over a value and over a type, instantiated more than once.
+// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
+// RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu
+// RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu
+
+struct P {
+  float x, y;
+};
+
+template <int Width, typename T> __device__ void scale(P *p, T by) {
+  // SOA: template <int Width, typename T> __device__ void scale(PSoA p, T by) {
+  for (int k = 0; k < Width; ++k)
+    p[k * Width].x *= by;
+  // SOA: p.x[k * Width] *= by;
+  // TILE: p[(k * Width) >> 5].x[(k * Width) & 31] *= by;
+}
+
+template <typename T, int Width = 2> __global__ void k(P *__restrict__ p, T by, int n) {
+  // SOA: template <typename T, int Width = 2> __global__ void k(PSoA p, T by, int n) {
+  // TILE: template <typename T, int Width = 2> __global__ void k(PTile32 *__restrict__ p, T by, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  P &r = p[i + Width];
+  r.y *= by;
+  // SOA: p.y[r] *= by;
+  scale<Width>(p, by);
+  if constexpr (Width == 2)
+    p[Width].x = r.x;
+  // SOA: p.x[Width] = p.x[r];
+  P t = p[i];
+  p[n] = t;
+}
+
+int main() {
+  P *d;
+  cudaMalloc(&d, 64 * sizeof(P));
+  k<float><<<1, 32>>>(d, 1, 2);
+  k<double, 4><<<1, 32>>>(d, 1, 2);
+  k<int, 2><<<1, 32>>>(d, 1, 2);
+  cudaFree(d);
+}
