@@ -61,9 +61,7 @@ public:
 class NoDeferredChecks : public clang::PreambleCallbacks {
 public:
   void BeforeExecute(clang::CompilerInstance &CI) override { Instance = &CI; }
-  void HandleTopLevelDecl(clang::DeclGroupRef DG) override {
-    Instance->getSema().DeclsToCheckForDeferredDiags.clear();
-  }
+  void HandleTopLevelDecl(clang::DeclGroupRef DG) override { Instance->getSema().DeclsToCheckForDeferredDiags.clear(); }
 
 private:
   clang::CompilerInstance *Instance = nullptr;
@@ -82,8 +80,8 @@ public:
   /// \p Lean is tried first. Its preamble is built while the caller goes on.
   ClangCompiler(std::string Text, Base Lean, Base Full)
       : Text(std::move(Text)), Full(std::move(Full)),
-        Ready(std::async(std::launch::async, [this, Lean = std::move(Lean)]() mutable { return build(std::move(Lean)); })) {
-  }
+        Ready(std::async(std::launch::async,
+                         [this, Lean = std::move(Lean)]() mutable { return build(std::move(Lean)); })) {}
 
   Expected<std::string> compile(StringRef Variant) override;
 

@@ -68,9 +68,8 @@ static Error firstError(const clang::TextDiagnosticBuffer &Buffer, StringRef Fal
   return createStringError(Fallback);
 }
 
-Expected<std::shared_ptr<clang::CompilerInvocation>> createCudaInvocation(StringRef MainFile,
-                                                                          const CompileOptions &Options, Side Which,
-                                                                          Headers Set) {
+Expected<std::shared_ptr<clang::CompilerInvocation>>
+createCudaInvocation(StringRef MainFile, const CompileOptions &Options, Side Which, Headers Set) {
   std::vector<std::string> Strings = driverArguments(MainFile, Options, Which, Set);
   std::vector<const char *> Args;
   for (const std::string &S : Strings)

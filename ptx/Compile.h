@@ -13,10 +13,10 @@
 namespace restride::ptx {
 
 struct CompileOptions {
-  std::string CudaPath;              ///< toolkit root
+  std::string CudaPath; ///< toolkit root
   std::string Arch = "sm_90";
-  std::vector<std::string> Flags;    ///< Clang spelling, from after `--` (-std, -I, -D ...)
-  std::string WorkingDirectory;      ///< for relative includes
+  std::vector<std::string> Flags; ///< Clang spelling, from after `--` (-std, -I, -D ...)
+  std::string WorkingDirectory;   ///< for relative includes
 };
 
 /// Compiles variants of one main file. Thread safe after creation.

@@ -9,8 +9,8 @@
 namespace restride {
 
 struct CudaToolkit {
-  std::string Path;                ///< root: has include/cuda.h and nvvm/libdevice
-  unsigned Major = 0, Minor = 0;   ///< 13.0
+  std::string Path;              ///< root: has include/cuda.h and nvvm/libdevice
+  unsigned Major = 0, Minor = 0; ///< 13.0
   std::string nvcc() const { return Path + "/bin/nvcc"; }
 };
 

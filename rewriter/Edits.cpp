@@ -50,6 +50,15 @@ private:
     Out.Text += Source.slice(Begin, End);
   }
 
+  /// Generated lines end as the file's do.
+  void generate(llvm::StringRef Text) {
+    for (char C : Text) {
+      if (C == '\n' && Windows)
+        Out.Text += '\r';
+      Out.Text += C;
+    }
+  }
+
   void render(Range R) {
     unsigned At = R.Begin;
     auto First = std::lower_bound(Edits.begin(), Edits.end(), R.Begin, [](const Edit &E, unsigned Begin) { return E.Where.Begin < Begin; });
@@ -73,7 +82,7 @@ private:
         if (P.Source)
           render(*P.Source);
         else
-          Out.Text += P.Text;
+          generate(P.Text);
       }
       --Depth;
       Active[I] = false;
@@ -83,6 +92,7 @@ private:
   }
 
   llvm::StringRef Source;
+  bool Windows = Source.contains("\r\n");
   std::vector<Edit> Edits;
   std::vector<unsigned> Uses;
   std::vector<bool> Active;

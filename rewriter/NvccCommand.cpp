@@ -18,20 +18,20 @@ namespace {
 /// What becomes of an option.
 enum class Action {
   Drop,
-  As,            ///< Rule::Clang, then the value as its own or a joined argument
-  Arch,          ///< notes the GPU
-  Host,          ///< flags for the host compiler, separated by commas
-  Optionsfile,   ///< more arguments
+  As,          ///< Rule::Clang, then the value as its own or a joined argument
+  Arch,        ///< notes the GPU
+  Host,        ///< flags for the host compiler, separated by commas
+  Optionsfile, ///< more arguments
   FastMath,
-  IfTrue,        ///< Rule::Clang if the value is true
-  IfFalse,       ///< Rule::Clang if the value is false
+  IfTrue,  ///< Rule::Clang if the value is true
+  IfFalse, ///< Rule::Clang if the value is false
 };
 
 /// How an option takes its value.
 enum class Takes {
   Nothing,
-  Value,         ///< "-x v" and "-x=v"
-  Joined,        ///< also "-xv"
+  Value,  ///< "-x v" and "-x=v"
+  Joined, ///< also "-xv"
 };
 
 struct Rule {
@@ -112,8 +112,8 @@ static bool isHostFlagForClang(StringRef Flag) {
   unsigned MissingIndex = 0, MissingCount = 0;
   std::string Text = Flag.str();
   const char *Argument = Text.c_str();
-  opt::InputArgList Parsed =
-      clang::getDriverOptTable().ParseArgs(Argument, MissingIndex, MissingCount, opt::Visibility(clang::options::ClangOption));
+  opt::InputArgList Parsed = clang::getDriverOptTable().ParseArgs(Argument, MissingIndex, MissingCount,
+                                                                  opt::Visibility(clang::options::ClangOption));
   return !Parsed.hasArg(clang::options::OPT_UNKNOWN, clang::options::OPT_INPUT);
 }
 

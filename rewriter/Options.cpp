@@ -19,8 +19,7 @@ static cl::list<std::string> Files(cl::Positional, cl::desc("FILE..."), cl::cat(
 static cl::opt<bool> InPlace("in-place", cl::desc("Write the fastest layouts back to the files"), cl::cat(Category));
 static cl::alias InPlaceShort("i", cl::desc("Same as --in-place"), cl::aliasopt(InPlace), cl::cat(Category));
 static cl::opt<bool> Check("check", cl::desc("Write nothing; exit with 1 if a file would change"), cl::cat(Category));
-static cl::opt<bool> List("list", cl::desc("Only list arrays of structs, and why they are refused"),
-                          cl::cat(Category));
+static cl::opt<bool> List("list", cl::desc("Only list arrays of structs, and why they are refused"), cl::cat(Category));
 static cl::opt<bool> Quiet("quiet", cl::desc("Print errors and the diff only"), cl::cat(Category));
 static cl::opt<std::string> LayoutName("layout", cl::desc("Give every array this layout instead of the fastest"),
                                        cl::value_desc("NAME"), cl::cat(Category));
@@ -31,7 +30,8 @@ static cl::opt<std::string> EmitVariants("emit-variants",
                                          cl::value_desc("DIR"), cl::cat(Category));
 static cl::opt<std::string> ReportFile("report", cl::desc("Write all findings and scores to FILE.json"),
                                        cl::value_desc("FILE"), cl::cat(Category));
-static cl::opt<std::string> Gpu("gpu", cl::desc("Predict for this GPU: a profile's name or a .yaml file (default: h200)"),
+static cl::opt<std::string> Gpu("gpu",
+                                cl::desc("Predict for this GPU: a profile's name or a .yaml file (default: h200)"),
                                 cl::value_desc("NAME|FILE.yaml"), cl::init("h200"), cl::cat(Category));
 static cl::opt<std::string> Model("cost-model", cl::desc("throughput (default) or thesis"), cl::value_desc("NAME"),
                                   cl::init("throughput"), cl::cat(Category));
@@ -55,8 +55,7 @@ StringRef spell(CostModel M) { return Models[int(M)]; }
 StringRef spell(PtxCompiler C) { return Compilers[int(C)]; }
 
 /// The enumerator of the same position.
-template <typename Enum>
-static Expected<Enum> oneOf(StringRef What, StringRef Name, ArrayRef<StringRef> Known) {
+template <typename Enum> static Expected<Enum> oneOf(StringRef What, StringRef Name, ArrayRef<StringRef> Known) {
   const StringRef *Found = find(Known, Name);
   if (Found == Known.end())
     return unknownName(What, Name, Known);

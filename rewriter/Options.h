@@ -19,16 +19,16 @@ llvm::StringRef spell(CostModel M);
 llvm::StringRef spell(PtxCompiler C);
 
 struct Options {
-  std::vector<std::string> Files;    ///< as the user typed them
+  std::vector<std::string> Files; ///< as the user typed them
   bool InPlace = false, Check = false, List = false, Quiet = false;
-  std::string Layout;                ///< forced; empty: choose
-  std::vector<std::string> Structs;  ///< only these records; empty: all
-  std::string EmitVariants;          ///< folder; empty: none
-  std::string ReportFile;            ///< ends in .json; empty: none
-  std::string Gpu = "h200";          ///< a shipped name or a .yaml file
+  std::string Layout;               ///< forced; empty: choose
+  std::vector<std::string> Structs; ///< only these records; empty: all
+  std::string EmitVariants;         ///< folder; empty: none
+  std::string ReportFile;           ///< ends in .json; empty: none
+  std::string Gpu = "h200";         ///< a shipped name or a .yaml file
   CostModel Model = CostModel::Throughput;
   PtxCompiler Compiler = PtxCompiler::Clang;
-  std::string CudaPath;              ///< empty: look for it
+  std::string CudaPath; ///< empty: look for it
   FlagSources Flags;
   unsigned Jobs = 1;
 };

@@ -81,12 +81,13 @@ static Expected<ParsedSource> parseWith(const SourceCommand &Command, const Cuda
   if (!Invocation)
     return Invocation.takeError();
   if (Text)
-    (*Invocation)->getPreprocessorOpts().addRemappedFile(mainFile(Command),
-                                                         MemoryBuffer::getMemBufferCopy(*Text).release());
+    (*Invocation)
+        ->getPreprocessorOpts()
+        .addRemappedFile(mainFile(Command), MemoryBuffer::getMemBufferCopy(*Text).release());
   auto DiagOptions = std::make_shared<clang::DiagnosticOptions>((*Invocation)->getDiagnosticOpts());
   DiagOptions->ShowColors = ErrorStream.has_colors();
-  auto Diags = makeIntrusiveRefCnt<clang::DiagnosticsEngine>(clang::DiagnosticIDs::create(), *DiagOptions,
-                                                             new clang::TextDiagnosticPrinter(ErrorStream, *DiagOptions));
+  auto Diags = makeIntrusiveRefCnt<clang::DiagnosticsEngine>(
+      clang::DiagnosticIDs::create(), *DiagOptions, new clang::TextDiagnosticPrinter(ErrorStream, *DiagOptions));
   auto Skipped = std::make_shared<std::vector<SkippedRange>>();
   ParseAction Action(Skipped);
   std::unique_ptr<clang::ASTUnit> Ast(clang::ASTUnit::LoadFromCompilerInvocationAction(

@@ -8,6 +8,8 @@ namespace restride {
 /// Where nothing is known of an array's size: larger than any L2.
 static constexpr double AssumedElements = 1 << 22;
 static constexpr unsigned AssumedBlock = 256;
+/// An integer argument whose value is not known, mostly the end of a loop.
+static constexpr int64_t AssumedArgument = 512;
 
 llvm::Expected<Compiled> VariantCompiler::compile(const std::string &Text) {
   {
@@ -84,9 +86,11 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
     Elements = AssumedElements;
   if (!SizeKnown)
     Out.Notes.push_back(llvm::formatv("the arrays' size is not known, {0} elements assumed", uint64_t(Elements)));
+  if (llvm::any_of(L.Notes, [](const std::string &N) { return llvm::StringRef(N).ends_with("is not known"); }))
+    Out.Notes.push_back("integers that are not known are taken as " + std::to_string(AssumedArgument));
   ptx::LaunchFacts &F = Out.Facts;
   F.Elements = uint64_t(Elements);
-  F.DefaultInteger = int64_t(Elements);
+  F.DefaultInteger = AssumedArgument;
   F.Block = L.Block[0] ? ptx::Dim3{uint32_t(L.Block[0]), uint32_t(std::max<uint64_t>(1, L.Block[1])), uint32_t(std::max<uint64_t>(1, L.Block[2]))}
                        : ptx::Dim3{AssumedBlock, 1, 1};
   F.Grid = L.Grid[0] ? ptx::Dim3{uint32_t(L.Grid[0]), uint32_t(std::max<uint64_t>(1, L.Grid[1])), uint32_t(std::max<uint64_t>(1, L.Grid[2]))}

@@ -272,8 +272,10 @@ static std::string specifiers(const Declaration &D, const Move &M, llvm::StringR
   llvm::StringRef Before = Source.slice(D.Specifiers.Begin, D.RecordName.Begin);
   llvm::StringRef Name = Source.slice(D.RecordName.Begin, D.RecordName.End);
   llvm::StringRef After = Source.slice(D.RecordName.End, D.Specifiers.End);
-  // "struct geo::P" keeps "geo::".
-  size_t Colon = Name.rfind("::");
+  // "struct geo::P" keeps "geo::". Code for a record from a header stands in the
+  // global namespace.
+  bool Elsewhere = llvm::StringRef(M.C.Type.Name).contains("::");
+  size_t Colon = Elsewhere ? llvm::StringRef::npos : Name.rfind("::");
   std::string Qualifier;
   if (Colon != llvm::StringRef::npos)
     Qualifier = Name.take_front(Colon + 2).rsplit(' ').second.empty() ? Name.take_front(Colon + 2).str()
@@ -301,6 +303,11 @@ static Pieces declarator(const Declarator &D, const Move *M) {
   if (D.Name.Begin < End)
     Out.push_back(Range{D.Name.Begin, End});
   return Out;
+}
+
+/// The comma before declarator \p I, with blanks and comments around it.
+static llvm::StringRef separator(const Declaration &D, size_t I, llvm::StringRef Source) {
+  return Source.slice(D.Declarators[I - 1].Text.End, D.Declarators[I].Text.Begin);
 }
 
 std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llvm::ArrayRef<const Move *> Moves, llvm::StringRef Source) {
@@ -332,10 +339,10 @@ std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llv
     }
     if (Same) {
       Pieces With{specifiers(D, *First, Source)};
-      for (const Declarator &One : D.Declarators) {
-        if (&One != &D.Declarators.front())
-          With.push_back(", ");
-        add(With, declarator(One, First));
+      for (size_t I = 0; I < D.Declarators.size(); ++I) {
+        if (I > 0)
+          With.push_back(separator(D, I, Source).str());
+        add(With, declarator(D.Declarators[I], First));
       }
       Out.push_back({{D.Specifiers.Begin, D.Declarators.back().Text.End}, With});
       continue;
@@ -350,10 +357,13 @@ std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llv
     for (size_t I = 0; I < D.Declarators.size(); ++I) {
       const Move *M = MoveOf(D.Declarators[I]);
       if (I > 0 && sameMove(M, Before)) {
-        With.push_back(", ");
+        With.push_back(separator(D, I, Source).str());
       } else {
-        if (I > 0)
-          With.push_back(Break);
+        if (I > 0) {
+          // A comment behind the comma goes behind the semicolon.
+          llvm::StringRef Comment = separator(D, I, Source).ltrim().drop_front().trim();
+          With.push_back(Comment.empty() ? Break : "; " + Comment.str() + "\n" + (Indent.trim().empty() ? Indent.str() : ""));
+        }
         With.push_back(M ? specifiers(D, *M, Source) : Source.slice(D.Specifiers.Begin, D.Specifiers.End).str());
       }
       add(With, declarator(D.Declarators[I], M));

@@ -64,6 +64,18 @@ static unsigned skipBlank(llvm::StringRef Text, unsigned At) {
   return Next == llvm::StringRef::npos ? Text.size() : Next;
 }
 
+/// Blanks and comments.
+static unsigned skipComments(llvm::StringRef Text, unsigned At) {
+  for (;;) {
+    At = skipBlank(Text, At);
+    llvm::StringRef Rest = Text.substr(At);
+    size_t End = Rest.starts_with("//") ? Rest.find('\n') : Rest.starts_with("/*") ? Rest.find("*/", 2) : 0;
+    if (End == 0 || End == llvm::StringRef::npos)
+      return At;
+    At += End + (Rest.starts_with("/*") ? 2 : 0);
+  }
+}
+
 /// After the record's name there may be cv-qualifiers ("P const *p").
 static unsigned endOfSpecifiers(llvm::StringRef Text, unsigned At) {
   for (;;) {
@@ -108,11 +120,16 @@ std::optional<Declaration> DeclarationTable::declaration(const std::vector<const
       Name = Range{skipBlank(View.buffer(), End ? End->End : At), skipBlank(View.buffer(), End ? End->End : At)};
     if (!End || !Name)
       return Refuse("is written by a macro");
+    if (const VarDecl *V = dyn_cast<VarDecl>(D); V && V->hasInit() && V->getInitStyle() == VarDecl::CallInit) {
+      unsigned Parenthesis = skipBlank(View.buffer(), End->End);
+      if (View.buffer().substr(Parenthesis).starts_with(")"))
+        End->End = Parenthesis + 1;
+    }
     if (D != Group.front()) {
       At = skipBlank(View.buffer(), At);
       if (At >= View.buffer().size() || View.buffer()[At] != ',')
         return Refuse("is too unusual to take apart");
-      At = skipBlank(View.buffer(), At + 1);
+      At = skipComments(View.buffer(), At + 1);
     }
     if (Name->Begin < At)
       return Refuse("is too unusual to take apart");
@@ -143,7 +160,9 @@ std::vector<Declaration> DeclarationTable::build() {
     TypeLoc Name = Result ? pointeeName(Result) : TypeLoc();
     std::optional<Range> R = Name && !Name.getAs<SubstTemplateTypeParmTypeLoc>() ? View.range(Name.getSourceRange()) : std::nullopt;
     std::optional<Range> Begin = View.range(F->getBeginLoc()), FunctionName = View.range(F->getLocation());
-    if (!R || !Begin || !FunctionName || Name.getAs<AutoTypeLoc>()) {
+    if (!Begin) // __device__ and its kind are macros
+      Begin = R;
+    if (!R || !FunctionName || Name.getAs<AutoTypeLoc>()) {
       Graph.refuse(Node, F->getLocation(), "the result type of '" + F->getNameAsString() + "' cannot be respelled");
       continue;
     }

@@ -61,7 +61,7 @@ void UseClassifier::addAccess(Access::Kind K, const Expr *E, const Pointer &P, l
   std::optional<Element> What = elementOf(P, E->getExprLoc());
   if (!What)
     return;
-  auto Macro = [&] { refuse(P, E->getExprLoc(), "this access is written by a macro's body, which would have to change"); };
+  auto Macro = [&] { refuse(P, E->getExprLoc(), std::string("this access") + View.whyNoRange(E->getExprLoc())); };
   if (!Whole)
     return Macro();
   A.Whole = *Whole;

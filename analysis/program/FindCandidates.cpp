@@ -204,6 +204,8 @@ static void checkOrigins(Candidate &C, const ArrayClass &Class, const Flow &Grap
       C.Refusals.push_back({"", O.Where,
                             O.K == Origin::Host ? "host memory reaches the same pointers (" + O.What + ")"
                                                 : "the pointer comes from " + O.What});
+  if (C.Elements.Count == 1 && !C.Elements.Assumed)
+    C.Refusals.push_back({"", C.ArrayWhere, "it is one object and not an array"});
   if (!Allocated)
     C.Refusals.push_back({"", C.ArrayWhere, "no cudaMalloc or cudaMallocManaged of this array is seen"});
 }

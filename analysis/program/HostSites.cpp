@@ -50,7 +50,7 @@ bool UseClassifier::runtimeCall(const CallExpr *Call, const Expr *E, const Point
     return false;
 
   auto Macro = [&] {
-    refuse(P, E->getExprLoc(), "this call is written by a macro's body, which would have to change");
+    refuse(P, E->getExprLoc(), std::string("this call") + View.whyNoRange(E->getExprLoc()));
     return true;
   };
   HostCall Site;

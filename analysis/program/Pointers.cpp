@@ -19,14 +19,21 @@ bool isModified(const UnitFacts &Facts, const VarDecl *V) {
 }
 
 const Stmt *UseClassifier::parent(const Expr *E, const VarDecl **Variable) const {
+  // An initialiser stands in a list as it is written, too; what is done with it
+  // the other form of the list says.
+  const Stmt *List = nullptr;
   for (const DynTypedNode &P : Context.getParents(*E)) {
-    if (const Stmt *S = P.get<Stmt>())
+    const Stmt *S = P.get<Stmt>();
+    if (S && !isa<InitListExpr>(S))
       return S;
-    if (Variable)
+    if (S && !List)
+      List = S;
+    if (!S && !List && Variable)
       *Variable = P.get<VarDecl>();
-    break;
+    if (!S)
+      break;
   }
-  return nullptr;
+  return List;
 }
 
 void UseClassifier::refuse(const Pointer &P, SourceLocation L, std::string Reason, std::string Layout) {
@@ -71,7 +78,7 @@ std::vector<const Expr *> operands(const Pointer &P) {
 std::optional<Element> UseClassifier::elementOf(const Pointer &P, SourceLocation L) {
   Element Out;
   auto Macro = [&] {
-    refuse(P, L, "this access is written by a macro's body, which would have to change");
+    refuse(P, L, std::string("this access") + View.whyNoRange(L));
     return std::nullopt;
   };
   if (P.Base) {
@@ -99,7 +106,8 @@ std::optional<Element> UseClassifier::elementOf(const Pointer &P, SourceLocation
         return Macro();
       Term.Source = *R;
       // A macro's expansion may be any expression.
-      Term.Primary = isPrimary(T.E) && !T.E->getBeginLoc().isMacroID();
+      SourceLocation Begin = T.E->getBeginLoc();
+      Term.Primary = isPrimary(T.E) && (!Begin.isMacroID() || View.sourceManager().isMacroArgExpansion(Begin));
       if (!isPure(T.E))
         Out.At.Impure = View.where(T.E->getExprLoc());
     } else {

@@ -12,6 +12,10 @@ namespace restride {
 /// a handle that no kernel wants as a parameter.
 static constexpr uint64_t MaxSplitElements = 32;
 
+/// Whole elements are copied by one thread; a larger one is a program's state
+/// and not an element.
+static constexpr uint64_t MaxRecordBytes = 2048;
+
 static std::string spell(QualType T, const ASTContext &Context) {
   PrintingPolicy Policy(Context.getLangOpts());
   Policy.SuppressTagKeyword = true;
@@ -79,7 +83,7 @@ static void checkFields(const CXXRecordDecl *D, const SourceView &View, llvm::fu
       Refuse(F->getLocation(), Name + "is a pointer to a function or member");
     else if (F->hasInClassInitializer())
       Refuse(F->getLocation(), Name + "has a default value, which needs a constructor on the device");
-    else if (F->getBeginLoc().isMacroID())
+    else if (F->getLocation().isMacroID())
       Refuse(F->getLocation(), Name + "comes from a macro");
     else if (const CXXRecordDecl *N = T->getBaseElementTypeUnsafe()->getAsCXXRecordDecl(); N && N->getName().empty() && !T->getAs<TypedefType>())
       Refuse(F->getLocation(), Name + "has a type without a name");
@@ -141,6 +145,8 @@ RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const
   const DeclContext *Around = D->getDeclContext();
   if (!Around->isFileContext())
     Refuse(D->getLocation(), "'" + Plain + "' is declared inside a class or function");
+  if (Out.Type.Size > MaxRecordBytes)
+    Refuse(D->getLocation(), "'" + Plain + "' has " + std::to_string(Out.Type.Size) + " bytes, too many to copy an element through registers");
   if (D->field_empty())
     Refuse(D->getLocation(), "'" + Plain + "' has no fields");
   if (D->hasAttr<PackedAttr>() || D->hasAttr<MaxFieldAlignmentAttr>())

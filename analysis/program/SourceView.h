@@ -18,6 +18,11 @@ public:
   std::optional<Range> range(clang::SourceRange R) const;
   Location where(clang::SourceLocation L) const;
   bool inMainFile(clang::SourceLocation L) const;
+  /// Why text at \p L has no range: "is written by a macro's body, ..." or
+  /// "stands in a header, ...".
+  const char *whyNoRange(clang::SourceLocation L) const {
+    return inMainFile(L) ? " is written by a macro's body, which would have to change" : " stands in a header, which stays as it is";
+  }
   /// Neither a system header nor the compiler's own text.
   bool isUserCode(clang::SourceLocation L) const;
   llvm::StringRef text(Range R) const { return Buffer.substr(R.Begin, R.End - R.Begin); }

@@ -180,7 +180,7 @@ public:
     if (std::optional<NodeId> Node = Graph.result(Callee))
       Classifier.callResult(E, *Node);
     for (unsigned I = 0; I < std::min(E->getNumArgs(), Callee->getNumParams()); ++I)
-      if (std::optional<NodeId> Node = Graph.node(Callee->getParamDecl(I)); Node && !isa<CXXOperatorCallExpr>(E))
+      if (std::optional<NodeId> Node = Graph.node(Callee->getParamDecl(I)); Node && !isa<CXXOperatorCallExpr>(E) && !isa<CXXDefaultArgExpr>(E->getArg(I)))
         Classifier.flowInto(*Node, E->getArg(I));
     return true;
   }
@@ -201,13 +201,8 @@ public:
     return true;
   }
   bool VisitInitListExpr(InitListExpr *L) {
-    const CXXRecordDecl *Record = L->getSemanticForm() ? nullptr : L->getType()->getAsCXXRecordDecl();
-    if (inTemplate() || !Record || !Record->isAggregate())
-      return true;
-    for (const FieldDecl *F : Record->fields())
-      if (std::optional<NodeId> Node = Graph.node(F); Node && F->getFieldIndex() < L->getNumInits() && !Record->getNumBases())
-        if (const Expr *Init = L->getInit(F->getFieldIndex()); !isa<ImplicitValueInitExpr, CXXDefaultInitExpr>(Init))
-          Classifier.flowInto(*Node, Init);
+    if (!inTemplate())
+      initialises(L->getSemanticForm() ? L->getSemanticForm() : L);
     return true;
   }
   bool VisitCXXConstructorDecl(CXXConstructorDecl *C) {
@@ -240,6 +235,23 @@ public:
   }
 
 private:
+  /// Which member each initialiser is for is in the semantic form, where inner
+  /// braces that the source leaves out are lists too.
+  void initialises(const InitListExpr *L) {
+    const CXXRecordDecl *Record = L->getType()->getAsCXXRecordDecl();
+    for (const Expr *Init : L->inits())
+      if (const InitListExpr *Inner = dyn_cast_or_null<InitListExpr>(Init))
+        initialises(Inner);
+    if (!Record || !Record->isAggregate() || Record->isUnion())
+      return;
+    for (const FieldDecl *F : Record->fields()) {
+      unsigned At = F->getFieldIndex() + Record->getNumBases();
+      std::optional<NodeId> Node = Graph.node(F);
+      if (Node && At < L->getNumInits() && L->getInit(At) && !isa<ImplicitValueInitExpr, CXXDefaultInitExpr>(L->getInit(At)))
+        Classifier.flowInto(*Node, L->getInit(At));
+    }
+  }
+
   bool reference(const Expr *E, const ValueDecl *D) {
     if (inTemplate()) {
       if (std::optional<NodeId> Node = isa<VarDecl, FieldDecl>(D) ? Graph.node(D) : std::nullopt)

@@ -10,8 +10,8 @@
 namespace restride {
 using namespace llvm;
 
-static constexpr size_t MaxWidth = 100;   // columns
-static constexpr size_t MaxCell = 20;     // columns; longer kernel names are cut
+static constexpr size_t MaxWidth = 100; // columns
+static constexpr size_t MaxCell = 20;   // columns; longer kernel names are cut
 static constexpr size_t KernelCellMin = 12;
 
 std::string spellCycles(double Cycles) {

@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/WithColor.h"
 
 namespace restride {
 using namespace llvm;
@@ -12,19 +13,20 @@ using namespace llvm;
 static void printPlace(const Report::Place &At, raw_ostream &OS) {
   if (At.File.empty())
     return;
-  OS.changeColor(raw_ostream::SAVEDCOLOR, /*Bold=*/true) << At.File << ':';
+  WithColor Bold(OS, raw_ostream::SAVEDCOLOR, /*Bold=*/true);
+  Bold << At.File << ':';
   if (At.Line)
-    OS << At.Line << ':';
+    Bold << At.Line << ':';
   if (At.Line && At.Column)
-    OS << At.Column << ':';
-  OS.resetColor() << ' ';
+    Bold << At.Column << ':';
+  Bold << ' ';
 }
 
 static void printDiagnostic(const Report::Place &At, StringRef Level, raw_ostream::Colors Color, const Twine &Text,
                             raw_ostream &OS) {
   printPlace(At, OS);
-  OS.changeColor(Color, /*Bold=*/true) << Level << ": ";
-  OS.resetColor() << Text << '\n';
+  WithColor(OS, Color, /*Bold=*/true) << Level << ": ";
+  OS << Text << '\n';
 }
 
 /// What became of a candidate, as the end of "array of 'P' ('p') ...".
@@ -32,7 +34,8 @@ static std::string outcome(const Report::Candidate &C, StringRef Gpu) {
   std::string Speedup = formatv("predicted {0:f2}x on {1}", C.PredictedSpeedup, Gpu);
   switch (C.Outcome) {
   case Report::Status::Kept:
-    return (C.Variants.empty() ? "can be laid out anew" : "stays as it is: no layout is predicted to be faster on " + Gpu)
+    return (C.Variants.empty() ? "can be laid out anew"
+                               : "stays as it is: no layout is predicted to be faster on " + Gpu)
         .str();
   case Report::Status::Rewritten:
     return "is faster as " + C.Winner + ": " + Speedup;

@@ -92,8 +92,9 @@ TEST_F(CompileTest, clangCompilesAFileThatBeginsWithCode) {
 }
 
 TEST_F(CompileTest, clangKnowsTexturesAndSpecialFunctions) {
-  std::string Text = std::string(Source) + "__global__ void t(cudaTextureObject_t o, float *r) { *r = tex1D<float>(o, 1); }\n"
-                                           "double f(double x) { return std::riemann_zeta(x); }\n";
+  std::string Text = std::string(Source) +
+                     "__global__ void t(cudaTextureObject_t o, float *r) { *r = tex1D<float>(o, 1); }\n"
+                     "double f(double x) { return std::riemann_zeta(x); }\n";
   std::unique_ptr<Compiler> C = clang(Text);
   EXPECT_TRUE(has(ptx(*C, Text), "tex.1d.v4.f32")) << ptx(*C, Text);
   EXPECT_TRUE(has(ptx(*C, Source), ".entry step("));

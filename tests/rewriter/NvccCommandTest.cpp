@@ -23,17 +23,40 @@ TEST(NvccCommand, keepsWhatDefinesTheProgram) {
 }
 
 TEST(NvccCommand, readsTheNewestGpu) {
-  EXPECT_EQ(translate({"-gencode", "arch=compute_70,code=sm_70", "--generate-code=arch=compute_90,code=[compute_90,sm_90]",
-                       "-arch=sm_80"}),
+  EXPECT_EQ(translate({"-gencode", "arch=compute_70,code=sm_70",
+                       "--generate-code=arch=compute_90,code=[compute_90,sm_90]", "-arch=sm_80"}),
             " @sm_90");
   EXPECT_EQ(translate({"-arch", "sm_52"}), " @sm_52");
 }
 
 TEST(NvccCommand, dropsWhatClangRejects) {
-  EXPECT_EQ(translate({"--expt-relaxed-constexpr", "--extended-lambda", "-forward-unknown-to-host-compiler", "-ccbin",
-                       "g++-12", "-Xptxas", "-v", "-Xcudafe", "--diag_suppress=1", "--threads", "4", "-t=4",
-                       "-maxrregcount=32", "--diag-suppress", "177", "-keep", "-res-usage", "-O3", "-Wall", "-lcurand",
-                       "-L/x", "-o", "out", "-c", "in.cu", "-x", "cu"}),
+  EXPECT_EQ(translate({"--expt-relaxed-constexpr",
+                       "--extended-lambda",
+                       "-forward-unknown-to-host-compiler",
+                       "-ccbin",
+                       "g++-12",
+                       "-Xptxas",
+                       "-v",
+                       "-Xcudafe",
+                       "--diag_suppress=1",
+                       "--threads",
+                       "4",
+                       "-t=4",
+                       "-maxrregcount=32",
+                       "--diag-suppress",
+                       "177",
+                       "-keep",
+                       "-res-usage",
+                       "-O3",
+                       "-Wall",
+                       "-lcurand",
+                       "-L/x",
+                       "-o",
+                       "out",
+                       "-c",
+                       "in.cu",
+                       "-x",
+                       "cu"}),
             "");
 }
 

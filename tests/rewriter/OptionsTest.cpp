@@ -29,9 +29,9 @@ TEST(Options, haveDefaults) {
 
 TEST(Options, areAllRead) {
   llvm::Expected<Options> O =
-      parse({"-i", "--layout=soa", "--struct=A", "--struct", "B", "--emit-variants=out", "--report=r.json", "--gpu=a100",
-             "--cost-model=thesis", "--ptx-compiler=nvcc", "--cuda-path=/cuda", "-p", "build", "--extra-arg=-DX", "--quiet",
-             "-j3", "a.cu", "b.cu"});
+      parse({"-i", "--layout=soa", "--struct=A", "--struct", "B", "--emit-variants=out", "--report=r.json",
+             "--gpu=a100", "--cost-model=thesis", "--ptx-compiler=nvcc", "--cuda-path=/cuda", "-p", "build",
+             "--extra-arg=-DX", "--quiet", "-j3", "a.cu", "b.cu"});
   ASSERT_TRUE(bool(O)) << llvm::toString(O.takeError());
   EXPECT_TRUE(O->InPlace && O->Quiet);
   EXPECT_EQ(O->Layout, "soa");
@@ -60,16 +60,19 @@ TEST(Options, flagsFollowDashes) {
 
 TEST(Options, errorsAreOneLineWithASuggestion) {
   EXPECT_EQ(errorOf({"sim.cu", "--layout=sao"}), "unknown layout 'sao'; did you mean 'soa'?");
-  EXPECT_EQ(errorOf({"sim.cu", "--cost-model=troughput"}), "unknown cost model 'troughput'; did you mean 'throughput'?");
+  EXPECT_EQ(errorOf({"sim.cu", "--cost-model=troughput"}),
+            "unknown cost model 'troughput'; did you mean 'throughput'?");
   EXPECT_EQ(errorOf({"sim.cu", "--ptx-compiler=gcc++"}), "unknown PTX compiler 'gcc++'; known: clang, nvcc");
   EXPECT_EQ(errorOf({"sim.cu", "--report=r.xml"}), "--report=r.xml: the name must end in .json");
   EXPECT_EQ(errorOf({"-i", "--check", "sim.cu"}), "--in-place and --check exclude each other");
   EXPECT_EQ(errorOf({}), "no input file; usage: restride [options] FILE... [-- compiler flags]");
-  EXPECT_EQ(errorOf({"sim.cu", "--layuot=soa"}), "Unknown command line argument '--layuot=soa'.  Try: 'restride --help' "
-                                                 "Did you mean '--layout=soa'?");
+  EXPECT_EQ(errorOf({"sim.cu", "--layuot=soa"}),
+            "Unknown command line argument '--layuot=soa'.  Try: 'restride --help' "
+            "Did you mean '--layout=soa'?");
   testing::internal::CaptureStderr();
   EXPECT_EQ(errorOf({"sim.cu", "-j", "many"}), "");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "restride: for the -j option: 'many' value invalid for uint argument!\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "restride: for the -j option: 'many' value invalid for uint argument!\n");
 }
 
 } // namespace

@@ -44,7 +44,8 @@ TEST_F(ParseTest, seesHostAndKernels) {
 }
 
 TEST_F(ParseTest, listsWhatThePreprocessorSkipped) {
-  std::string Text = "int a;\n#ifdef OTHER\nint b;\n#else\nint c;\n#endif\n#if 1\nint d;\n#elif defined(E)\nint e;\n#endif\n";
+  std::string Text =
+      "int a;\n#ifdef OTHER\nint b;\n#else\nint c;\n#endif\n#if 1\nint d;\n#elif defined(E)\nint e;\n#endif\n";
   llvm::Expected<ParsedSource> Source = parseText(Text);
   ASSERT_TRUE(bool(Source)) << llvm::toString(Source.takeError());
   std::vector<std::string> Skipped;
@@ -83,13 +84,15 @@ TEST_F(ParseTest, missingFilesAndFolders) {
   EXPECT_EQ(llvm::toString(parse(Command, *Toolkit).takeError()),
             "cannot read '" + Command.File + "': No such file or directory");
   Command.File = Command.SpelledFile = Folder.path();
-  EXPECT_EQ(llvm::toString(parse(Command, *Toolkit).takeError()), "cannot read '" + Command.File + "': it is a directory");
+  EXPECT_EQ(llvm::toString(parse(Command, *Toolkit).takeError()),
+            "cannot read '" + Command.File + "': it is a directory");
 }
 
 TEST_F(ParseTest, knowsTexturesAndSpecialFunctions) {
-  EXPECT_EQ(errorOf("#include <cmath>\n__global__ void k(cudaTextureObject_t t, float *r) { *r = tex1D<float>(t, 1); }\n"
-                    "double f(double x) { return std::riemann_zeta(x); }\n"),
-            "");
+  EXPECT_EQ(
+      errorOf("#include <cmath>\n__global__ void k(cudaTextureObject_t t, float *r) { *r = tex1D<float>(t, 1); }\n"
+              "double f(double x) { return std::riemann_zeta(x); }\n"),
+      "");
 }
 
 TEST_F(ParseTest, seesWhatNvccFinds) {

@@ -21,8 +21,9 @@ protected:
   void SetUp() override {
     File = Folder.write("src/a.cu", "");
     Folder.write("build/compile_commands.json",
-                 R"([{"directory": ")" + Folder.path("build") + R"(", "file": "../src/a.cu",)"
-                 R"( "command": "nvcc -DFROM_DATABASE -arch=sm_80 -lineinfo -x cu -c ../src/a.cu -o a.o"}])");
+                 R"([{"directory": ")" + Folder.path("build") +
+                     R"(", "file": "../src/a.cu",)"
+                     R"( "command": "nvcc -DFROM_DATABASE -arch=sm_80 -lineinfo -x cu -c ../src/a.cu -o a.o"}])");
   }
   test::TemporaryFolder Folder;
   std::string File;
@@ -53,9 +54,8 @@ TEST_F(SourceCommandTest, aDatabaseThatLacksTheFileIsAnErrorWhenItWasNamed) {
 }
 
 TEST_F(SourceCommandTest, theNearestDatabaseIsFound) {
-  Folder.write("compile_commands.json",
-               R"([{"directory": ")" + Folder.path() +
-                   R"(", "file": "src/a.cu", "arguments": ["nvcc", "-DNEAR", "src/a.cu"]}])");
+  Folder.write("compile_commands.json", R"([{"directory": ")" + Folder.path() +
+                                            R"(", "file": "src/a.cu", "arguments": ["nvcc", "-DNEAR", "src/a.cu"]}])");
   EXPECT_EQ(command(File, {}), Folder.path() + ": -DNEAR");
 }
 

@@ -1,5 +1,5 @@
-#include "rewriter/views/ScoreTable.h"
 #include "rewriter/views/TextView.h"
+#include "rewriter/views/ScoreTable.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -53,14 +53,15 @@ Report report() {
 }
 
 TEST(TextView, printsDiagnosticsAndScores) {
-  EXPECT_EQ(print(report()),
-            "sim.cu:12:8: remark: array of 'Particle' ('d_particles') is faster as soa: predicted 1.42x on h200 [restride]\n"
-            "sim.cu:40:9: note: asta8, asta16 refused: a pointer escapes\n"
-            "sim.cu:41:9: note: soa refused: another reason\n"
-            "  predicted cycles, all launches, and what bounds them:\n"
-            "    layout       step          force  copies  total  speedup\n"
-            "    aos     980k dram       1.50G l1       0  1.50G    1.00x\n"
-            "  * soa     250k dram  1.05G latency   20.0k  1.05G    1.43x\n");
+  EXPECT_EQ(
+      print(report()),
+      "sim.cu:12:8: remark: array of 'Particle' ('d_particles') is faster as soa: predicted 1.42x on h200 [restride]\n"
+      "sim.cu:40:9: note: asta8, asta16 refused: a pointer escapes\n"
+      "sim.cu:41:9: note: soa refused: another reason\n"
+      "  predicted cycles, all launches, and what bounds them:\n"
+      "    layout       step          force  copies  total  speedup\n"
+      "    aos     980k dram       1.50G l1       0  1.50G    1.00x\n"
+      "  * soa     250k dram  1.05G latency   20.0k  1.05G    1.43x\n");
 }
 
 TEST(TextView, saysWhatBecameOfACandidate) {
@@ -72,8 +73,8 @@ TEST(TextView, saysWhatBecameOfACandidate) {
                       "sim.cu:40:9: note: refused: the pointer is stored in a file\n");
   R.Candidates[0].Refusals.clear();
   R.Candidates[0].Outcome = Report::Status::Forced;
-  EXPECT_EQ(print(R),
-            "sim.cu:12:8: remark: array of 'Particle' ('d_particles') becomes soa as asked: predicted 1.42x on h200 [restride]\n");
+  EXPECT_EQ(print(R), "sim.cu:12:8: remark: array of 'Particle' ('d_particles') becomes soa as asked: predicted 1.42x "
+                      "on h200 [restride]\n");
   R.Candidates[0].Outcome = Report::Status::Kept;
   EXPECT_EQ(print(R), "sim.cu:12:8: remark: array of 'Particle' ('d_particles') can be laid out anew [restride]\n");
   R.Candidates.clear();

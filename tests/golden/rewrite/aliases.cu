@@ -49,6 +49,8 @@ __global__ void k(P *p, int n) {
   }
 }
 
+static_assert(sizeof(P) == 12, "the host keeps its record");
+
 int main() {
   P *d;
   cudaMalloc(&d, 64 * sizeof(P));

@@ -65,6 +65,8 @@ __global__ void k(P *p, int n, long long far, unsigned u) {
   // SOA: p.y[i] = sizeof(p.x[i]) + p.x[i];
 }
 
+static_assert(sizeof(P) == 12, "the host keeps its record");
+
 int main() {
   P *d;
   cudaMalloc(&d, 64 * sizeof(P));

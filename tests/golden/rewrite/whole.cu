@@ -73,6 +73,8 @@ __global__ void k(P *p, int n, int *count) {
   // SOA: PSoA_store(p, i, get(p, n));
 }
 
+static_assert(sizeof(P) == 24, "the host keeps its record");
+
 int main() {
   P *d;
   int *c;

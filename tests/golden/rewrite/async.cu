@@ -1,0 +1,25 @@
+// Memory from the stream-ordered allocator.
+// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
+// RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu
+// RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu
+
+struct P {
+  float x, y;
+};
+
+__global__ void k(P *p) { p[threadIdx.x].x += 1; }
+
+int main() {
+  P *d;
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  cudaMallocAsync(&d, 64 * sizeof(P), stream);
+  // SOA: PSoA_mallocAsync(&d, 64 * sizeof(P), stream);
+  // TILE: PTile32_mallocAsync(&d, 64 * sizeof(P), stream);
+  k<<<1, 32, 0, stream>>>(d);
+  cudaFreeAsync(d, stream);
+  // SOA: PSoA_freeAsync(d, stream);
+  // TILE: cudaFreeAsync(d, stream);
+}

@@ -1,0 +1,45 @@
+// Fields of every kind keep their types: padding, pointers, enums, a nested type, a bool.
+// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
+// RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu
+// RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu %t/out/P/aos-align16/in.cu
+
+enum Kind : unsigned char { A, B };
+struct P {
+  enum class Own { C, D } own;
+  bool b;
+  double d;
+  Kind kind;
+  const char *name;
+  float *w[2];
+  unsigned long long u;
+  short s[2];
+};
+static_assert(sizeof(P) == 64, "");
+// SOA: struct PSoA {
+// SOA-NEXT: P::Own *own;
+// SOA-NEXT: bool *b;
+// SOA-NEXT: double *d;
+// SOA-NEXT: Kind *kind;
+// SOA-NEXT: const char * *name;
+// SOA-NEXT: float * *w[2];
+// SOA-NEXT: unsigned long long *u;
+// SOA-NEXT: short *s[2];
+
+__global__ void k(P *p, int n) {
+  int i = threadIdx.x;
+  p[i].kind = p[n].b ? B : A;
+  // SOA: p.kind[i] = p.b[n] ? B : A;
+  p[i].own = P::Own::D;
+  p[i].w[n][i] = p[n].w[1][n];
+  // SOA: p.w[n][i][i] = p.w[1][n][n];
+  // TILE: p[i >> 5].w[n][i & 31][i] = p[n >> 5].w[1][n & 31][n];
+  p[n] = p[i];
+}
+
+int main() {
+  P *d;
+  cudaMalloc(&d, 64 * sizeof(P));
+  k<<<1, 32>>>(d, 1);
+}

@@ -1,0 +1,32 @@
+// Accesses inside the index of others are rewritten inside and outside.
+// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P-d/soa/in.cu
+// RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P-d/asta32/in.cu
+// RUN: %compile-both %t/out/P-d/soa/in.cu %t/out/P-d/asta32/in.cu
+
+struct P {
+  float x;
+  int next;
+};
+
+__global__ void k(P *p, const P *q, int *list) {
+  int i = threadIdx.x;
+  p[p[i].next].x = q[p[q[i].next].next].x;
+  // SOA: p.x[p.next[i]] = q[p.next[q[i].next]].x;
+  // TILE: p[p[i >> 5].next[i & 31] >> 5].x[p[i >> 5].next[i & 31] & 31] =
+  p[list[i] + p->next] = p[p[i].next];
+  // SOA: PSoA_store(p, list[i] + p.next[0], PSoA_load(p, p.next[i]));
+  P &r = p[q[i].next + p[i].next];
+  // SOA: const ptrdiff_t r = q[i].next + p.next[i];
+  r.x = 1;
+}
+
+int main() {
+  P *d, *e;
+  int *list;
+  cudaMalloc(&d, 64 * sizeof(P));
+  cudaMalloc(&e, 64 * sizeof(P));
+  cudaMalloc(&list, 64 * sizeof(int));
+  k<<<1, 32>>>(d, e, list);
+}

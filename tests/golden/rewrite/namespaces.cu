@@ -1,0 +1,49 @@
+// A record in a namespace: its generated code stands beside it, uses keep their qualifier.
+// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
+// RUN: FileCheck %s --check-prefix=ALIGN --input-file=%t/out/P/aos-align16/in.cu
+// RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/aos-align16/in.cu
+
+namespace geo {
+struct P {
+  float x, y;
+  int n;
+};
+// SOA: namespace geo {
+// SOA: struct PSoA {
+namespace detail {
+__device__ void step(P *p) { p->x += 1; }
+// SOA: __device__ void step(PSoA p) { p.x[0] += 1; }
+} // namespace detail
+static_assert(sizeof(P) == 12, "the host keeps its record");
+} // namespace geo
+
+__global__ void k(geo::P *p, const ::geo::P *from) {
+  // SOA: __global__ void k(geo::PSoA p, ::geo::PSoA from) {
+  // ALIGN: __global__ void k(geo::PAlign16 *p, const ::geo::PAlign16 *from) {
+  int i = threadIdx.x;
+  geo::P t = from[i];
+  // SOA: geo::P t = PSoA_load(from, i);
+  p[i] = t;
+  // SOA: PSoA_store(p, i, t);
+  // ALIGN: static_cast<geo::P &>(p[i]) = t;
+  geo::detail::step(p + i);
+  // SOA: geo::detail::step(PSoA_at(p, i));
+}
+
+using namespace geo;
+
+int main() {
+  struct geo::P *d;
+  // SOA: geo::PSoA d;
+  P *e;
+  // SOA: PSoA e;
+  cudaMalloc(&d, 64 * sizeof(*d));
+  // SOA: PSoA_malloc(&d, 64 * sizeof(geo::P));
+  cudaMalloc(&e, 64 * sizeof(P));
+  k<<<1, 32>>>(d, d);
+  k<<<1, 32>>>(e, e);
+  cudaFree(d);
+  cudaFree(e);
+}

@@ -1,0 +1,37 @@
+// Tiles of the array in shared memory keep the record.
+// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
+// RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu
+// RUN: FileCheck %s --check-prefix=ALIGN --input-file=%t/out/P/aos-align16/in.cu
+// RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu %t/out/P/aos-align16/in.cu
+
+struct P {
+  float x, y, z;
+};
+
+__global__ void k(P *p, int n) {
+  __shared__ P tile[32];
+  // SOA: __shared__ P tile[32];
+  extern __shared__ P more[];
+  int t = threadIdx.x;
+  tile[t] = p[n + t];
+  // SOA: tile[t] = PSoA_load(p, n + t);
+  // TILE: tile[t] = PTile32_load(p, n + t);
+  // ALIGN: tile[t] = p[n + t];
+  more[t].x = p[t].x;
+  // SOA: more[t].x = p.x[t];
+  __syncthreads();
+  p[t] = tile[31 - t];
+  // SOA: PSoA_store(p, t, tile[31 - t]);
+  // ALIGN: static_cast<P &>(p[t]) = tile[31 - t];
+  p[t].x += tile[t].y;
+  // SOA: p.x[t] += tile[t].y;
+}
+
+int main() {
+  P *d;
+  cudaMalloc(&d, 64 * sizeof(P));
+  k<<<1, 32, 32 * 12>>>(d, 1);
+  cudaFree(d);
+}

@@ -1,0 +1,32 @@
+// An index with side effects is evaluated once; a tile would need it twice.
+// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
+// RUN: %restride --list %s -- -std=c++17 | FileCheck %s --check-prefix=LIST
+// RUN: %compile-both %t/out/P/soa/in.cu
+
+struct P {
+  float x;
+  int n;
+};
+
+__global__ void k(P *p, int *count, int n) {
+  int i = threadIdx.x;
+  // LIST: side-effects.cu:[[@LINE+1]]:{{[0-9]+}}: note: asta8, asta16, asta32, asta64, asta128 refused: the index has side effects and would be evaluated twice
+  p[atomicAdd(count, 1)].x = i;
+  // SOA: p.x[atomicAdd(count, 1)] = i;
+  p[n++] = {1, i};
+  // SOA: PSoA_store(p, n++, {1, i});
+  P t = p[--n];
+  // SOA: P t = PSoA_load(p, --n);
+  p[atomicAdd(&count[i], 1)] = t;
+  // SOA: PSoA_store(p, atomicAdd(&count[i], 1), t);
+}
+
+int main() {
+  P *d;
+  int *c;
+  cudaMalloc(&d, 64 * sizeof(P));
+  cudaMalloc(&c, 64 * sizeof(int));
+  k<<<1, 32>>>(d, c, 3);
+}

@@ -1,0 +1,34 @@
+// Byte counts stay as they are written, whatever they ask the size of.
+// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
+// RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu
+
+struct P {
+  float x, y;
+};
+
+__global__ void k(P *p) { p[threadIdx.x].x += sizeof(p[0]) + sizeof p->y; }
+// SOA: __global__ void k(PSoA p) { p.x[threadIdx.x] += sizeof(P) + sizeof p.y[0]; }
+
+static void fill(P *d, size_t bytes) { cudaMemset(d, 0, bytes); }
+// SOA: static void fill(PSoA d, size_t bytes) { PSoA_memset(d, 0, bytes); }
+
+int main() {
+  const size_t n = 64;
+  size_t bytes = n * sizeof(P);
+  P *a, *b, *c, h[n];
+  cudaMalloc(&a, bytes);
+  // SOA: PSoA_malloc(&a, bytes);
+  cudaMalloc(&b, n * sizeof(*b));
+  // SOA: PSoA_malloc(&b, n * sizeof(P));
+  cudaMalloc(&c, sizeof b[0] * n);
+  // SOA: PSoA_malloc(&c, sizeof (P) * n);
+  fill(a, bytes);
+  fill(b, (n - 2) * sizeof(P));
+  cudaMemcpy(c, h, sizeof(h), cudaMemcpyHostToDevice);
+  // SOA: PSoA_memcpy(c, h, sizeof(h), cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(a);
+  k<<<1, 32>>>(b);
+  k<<<1, 32>>>(c);
+}

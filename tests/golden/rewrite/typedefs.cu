@@ -1,0 +1,39 @@
+// Records that C would name: a typedef of an unnamed struct, and of a named one.
+// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
+// RUN: FileCheck %s --check-prefix=ALIGN --input-file=%t/out/P/aos-align16/in.cu
+// RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/aos-align16/in.cu
+// RUN: FileCheck %s --check-prefix=NAMED --input-file=%t/out/body_s/soa/in.cu
+
+typedef struct {
+  float x, y;
+  int n;
+} P;
+// SOA: } P;
+// SOA: struct PSoA {
+// ALIGN: typedef struct __align__(16) {
+
+typedef struct body_s {
+  float x, y;
+} body_t;
+// NAMED: } body_t;
+// NAMED: struct body_s_soa {
+
+__global__ void k(P *p, body_t *b) {
+  // SOA: __global__ void k(PSoA p, body_t *b) {
+  // NAMED: __global__ void k(P *p, body_s_soa b) {
+  p[threadIdx.x].x += b[threadIdx.x].y;
+}
+
+int main() {
+  P *d;
+  struct body_s *b;
+  // NAMED: body_s_soa b;
+  cudaMalloc(&d, 64 * sizeof(P));
+  cudaMalloc(&b, 64 * sizeof(body_t));
+  // NAMED: body_s_soa_malloc(&b, 64 * sizeof(body_t));
+  k<<<1, 32>>>(d, b);
+  cudaFree(d);
+  cudaFree(b);
+}
