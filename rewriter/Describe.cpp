@@ -72,14 +72,17 @@ static std::string fieldName(const Access &A) {
   return Out.empty() ? "*" : Out;
 }
 
-/// The smallest access of any candidate around \p Offset. "*" for whole elements.
-static std::string fieldAt(const Program &P, unsigned Offset) {
+/// The smallest access of any candidate around \p Offset, or the one on the left
+/// of the assignment operator there. "*" for whole elements.
+static std::string fieldAt(const Program &P, unsigned Offset, llvm::StringRef Source) {
   const Access *Best = nullptr;
   for (const Candidate &C : P.Candidates)
-    for (const Access &A : C.Accesses)
-      if (A.Whole.Begin <= Offset && Offset < A.Whole.End &&
-          (!Best || A.Whole.End - A.Whole.Begin < Best->Whole.End - Best->Whole.Begin))
+    for (const Access &A : C.Accesses) {
+      bool Assigned = A.Whole.End <= Offset && Source.slice(A.Whole.End, Offset).trim().empty();
+      bool Around = A.Whole.Begin <= Offset && Offset < A.Whole.End;
+      if ((Around || Assigned) && (!Best || A.Whole.End - A.Whole.Begin < Best->Whole.End - Best->Whole.Begin))
         Best = &A;
+    }
   return Best ? fieldName(*Best) : "";
 }
 
@@ -106,7 +109,7 @@ Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, 
       if (A.Line && llvm::sys::path::filename(A.File) == llvm::sys::path::filename(P.File)) {
         unsigned At = Text.original(New.offset(A.Line, A.Column));
         std::tie(Access.Line, Access.Column) = Old.lineAndColumn(At);
-        Access.Field = fieldAt(P, At);
+        Access.Field = fieldAt(P, At, Source);
       }
       Kernel.Accesses.push_back(std::move(Access));
     }

@@ -2,7 +2,7 @@
 // RUN: rm -rf %t && split-file %s %t && sed 's/$/\r/' %t/in.cu > %t/crlf.cu
 // RUN: %restride -i --layout=soa --quiet %t/crlf.cu -- -std=c++17
 // RUN: %compile-both %t/crlf.cu
-// RUN: tr -d "\n" < %t/crlf.cu | tr "\r" "\n" > %t/lines && tr -d "\r" < %t/crlf.cu | cmp - %t/lines
+// RUN: tr -d '\n' < %t/crlf.cu | tr '\r' '\n' > %t/lines && tr -d '\r' < %t/crlf.cu | cmp - %t/lines
 // RUN: FileCheck %s --input-file=%t/crlf.cu
 
 // CHECK: __global__ void k(PSoA p) {

@@ -1,0 +1,36 @@
+// Pointers to an element that no index can replace.
+// RUN: %restride --list %s -- -std=c++17 | FileCheck %s
+
+struct P {
+  float x, y;
+};
+
+P *global;
+
+__global__ void k(P *p, P *other, int n) {
+  // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'q' points into an array whose pointer changes, so an index cannot take its place
+  P *q = &p[n];
+  p = other;
+  q->x = 1;
+  // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'a' is an element's other name, and is declared together with others
+  P &a = other[0], &b = other[1];
+  a.x = b.x;
+  P &r = other[n];
+  {
+    int other = 3;
+    // CHECK-DAG: aliases.cu:[[@LINE-3]]:{{.*}} refused: 'r' stands on 'other', a name that is declared twice here
+    r.x = other;
+  }
+  // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: a pointer into the array is tested for null
+  if (P *t = &other[n])
+    t->x = 1;
+  // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: a pointer into the array is chosen by a condition
+  P *c = n ? &other[0] : &other[1];
+}
+
+int main() {
+  // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'g' points into an array whose pointer changes, so an index cannot take its place
+  P &g = global[0];
+  g.x = 1;
+  k<<<1, 1>>>(global, global, 1);
+}

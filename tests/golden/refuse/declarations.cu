@@ -1,0 +1,57 @@
+// Declarations that cannot be respelled.
+// RUN: rm -rf %t && split-file %s %t
+// RUN: cd %t && %restride --list in.cu -- -std=c++17 | FileCheck %s
+
+//--- kernels.h
+#pragma once
+struct H { float x, y; };
+__global__ void header(H *p) { p[0].x = 1; }
+
+//--- in.cu
+#include "kernels.h"
+// CHECK-DAG: kernels.h:3:{{.*}} refused: 'p' is declared in a header, which stays as it is
+
+struct A { float x, y; };
+typedef A *APointer;
+// CHECK-DAG: in.cu:{{[0-9]+}}:{{.*}} refused: 'p' is declared through a typedef of the pointer or a template parameter
+__global__ void a(APointer p) { p[0].x = 1; }
+
+struct B { float x, y; };
+// CHECK-DAG: in.cu:{{.*}} refused: 'elsewhere' is defined in another file
+extern B *elsewhere;
+// CHECK-DAG: in.cu:{{.*}} refused: 'resident' is a pointer in device memory
+__device__ B *resident;
+__global__ void b(B *p) { p[0].x = resident[0].x; }
+
+struct C { float x, y; };
+struct Sim {
+  static C *shared;
+};
+// CHECK-DAG: in.cu:{{.*}} refused: the declaration of 'shared' stands outside of its class
+C *Sim::shared = nullptr;
+__global__ void c(C *p) { p[0].x = 1; }
+
+struct D { float x, y; };
+// CHECK-DAG: in.cu:{{.*}} refused: the result type of 'trailing' cannot be respelled
+static auto trailing(D *p) -> D * { return p; }
+__global__ void d(D *p) { p[0].x = 1; }
+
+struct E { float x, y; };
+__global__ void e(E *p) { p[0].x = 1; }
+
+int main() {
+  APointer a;
+  cudaMalloc(&a, sizeof(A));
+  ::a<<<1, 1>>>(a);
+  b<<<1, 1>>>(elsewhere);
+  c<<<1, 1>>>(Sim::shared);
+  D *d = nullptr;
+  ::d<<<1, 1>>>(trailing(d));
+  E *e[2];
+  cudaMalloc(&e[0], sizeof(E));
+  // CHECK-DAG: in.cu:{{.*}} refused: the pointer comes from a value that cannot be followed
+  ::e<<<1, 1>>>(e[0]);
+  H *h;
+  cudaMalloc(&h, sizeof(H));
+  header<<<1, 1>>>(h);
+}

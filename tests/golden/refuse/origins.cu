@@ -1,0 +1,54 @@
+// Memory that is not, or not only, allocated by the program for the device.
+// RUN: %restride --list %s -- -std=c++17 | FileCheck %s
+
+#include <cstdlib>
+#include <vector>
+
+struct A { float x, y; };
+struct B { float x, y; };
+struct C { float x, y; };
+struct D { float x, y; };
+struct E { float x, y; };
+
+__global__ void a(A *p) { p[0].x = 1; }
+__global__ void b(B *p) { p[0].x = 1; }
+// CHECK-DAG: origins.cu:[[@LINE+1]]:{{.*}} refused: no cudaMalloc or cudaMallocManaged of this array is seen
+__global__ void c(C *p) { p[0].x = 1; }
+__global__ void d(D *p) { p[0].x = 1; }
+__global__ void e(E *p) { p[0].x = 1; }
+
+static void clear(A *p) { p[0].x = 0; }
+
+int main() {
+  A *dA, hA[4];
+  cudaMalloc(&dA, sizeof(hA));
+  a<<<1, 1>>>(dA);
+  clear(dA);
+  // CHECK-DAG: origins.cu:[[@LINE+1]]:{{.*}} refused: host memory reaches the same pointers (an array that is not cudaMalloc's)
+  clear(hA);
+  A one;
+  // CHECK-DAG: origins.cu:[[@LINE+1]]:{{.*}} refused: host memory reaches the same pointers (the address of a single object)
+  clear(&one);
+  std::vector<A> v(4);
+  // CHECK-DAG: origins.cu:[[@LINE+1]]:{{.*}} refused: host memory reaches the same pointers (an array that is not cudaMalloc's)
+  clear(v.data());
+
+  int *untyped;
+  cudaMalloc(&untyped, 64);
+  // CHECK-DAG: origins.cu:[[@LINE+1]]:{{.*}} refused: the pointer comes from a cast from 'int *'
+  b<<<1, 1>>>((B *)untyped);
+
+  // CHECK-DAG: origins.cu:[[@LINE+1]]:{{.*}} refused: host memory reaches the same pointers (host memory)
+  D *dD = (D *)malloc(64);
+  cudaMalloc(&dD, sizeof(D));
+  d<<<1, 1>>>(dD);
+  // CHECK-DAG: origins.cu:[[@LINE+1]]:{{.*}} refused: host memory reaches the same pointers (free)
+  free(dD);
+
+  // CHECK-DAG: origins.cu:[[@LINE+1]]:{{.*}} refused: host memory reaches the same pointers (an array that is not cudaMalloc's)
+  E *dE = new E[4];
+  cudaMalloc(&dE, sizeof(E));
+  e<<<1, 1>>>(dE);
+  // CHECK-DAG: origins.cu:[[@LINE+1]]:{{.*}} refused: host memory reaches the same pointers (delete)
+  delete[] dE;
+}

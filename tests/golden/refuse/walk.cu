@@ -1,0 +1,34 @@
+// Pointers that walk, and arithmetic on two of them.
+// RUN: %restride --list %s -- -std=c++17 | FileCheck %s
+
+struct P {
+  float x, y;
+};
+struct Q {
+  float x, y;
+};
+
+__global__ void walks(P *p, P *q, int n) {
+  // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: the pointer walks over the array
+  for (; n > 0; --n, ++p)
+    p->x = 0;
+  // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: the pointer walks over the array
+  p += n;
+  // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: the pointer walks over the array
+  *p++ = q[0];
+}
+
+__global__ void compares(Q *p, Q *q, int *out) {
+  // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: the difference of two pointers depends on the layout
+  out[0] = p - q;
+  // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: comparing two element pointers depends on the layout
+  if (p < q)
+    out[1] = 1;
+  // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: comparing two element pointers depends on the layout
+  out[2] = p == q;
+  // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: a pointer into the array is tested for null
+  if (p + 1)
+    out[3] = 1;
+  // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: the size of the pointer is taken
+  out[4] = sizeof(p);
+}
