@@ -186,9 +186,8 @@ std::string Writer::release(HostCall::Api What) const {
          (Async ? "cudaFreeAsync" : "cudaFree") + "((void *)p" + leaves(R)[0].Path + (Async ? ", stream" : "") + "); }\n";
 }
 
-static const char *const EveryElement =
-    "  size_t step = (size_t)gridDim.x * blockDim.x;\n"
-    "  for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)\n";
+static const char *const EveryElement = "  size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;\n"
+                                        "  if (i < n)\n";
 
 std::string Writer::conversionKernels(const HelperNeeds &N) const {
   auto Load = [&](const std::string &P, const std::string &I) {
@@ -240,7 +239,7 @@ std::string Writer::copies(const std::set<HostCall::Api> &Apis, bool At, const s
 }
 
 static std::string launch(const std::string &Kernel, const std::string &Arguments) {
-  return Kernel + "<<<(unsigned)((n + 255) / 256 < 65535 ? (n + 255) / 256 : 65535), 256, 0, stream>>>(" + Arguments + ", n);\n";
+  return Kernel + "<<<(n + 255) / 256, 256, 0, stream>>>(" + Arguments + ", n);\n";
 }
 
 std::string Writer::copyIn(const HelperNeeds &N) const {

@@ -229,6 +229,11 @@ static void callNeeds(const HostCall &H, const Move &M, HelperNeeds &Needs) {
   }
 }
 
+void addCallNeeds(const Move &M, HelperNeeds &Needs) {
+  for (const HostCall &H : M.C.Calls)
+    callNeeds(H, M, Needs);
+}
+
 std::vector<Edit> siteEdits(const Move &M, llvm::StringRef Source, HelperNeeds &Needs) {
   std::vector<Edit> Out;
   for (const Access &A : M.C.Accesses)
@@ -259,8 +264,6 @@ std::vector<Edit> siteEdits(const Move &M, llvm::StringRef Source, HelperNeeds &
     for (const PointerTest &T : M.C.Tests)
       Out.push_back({T.Pointer, {T.Pointer, First}});
   }
-  for (const HostCall &H : M.C.Calls)
-    callNeeds(H, M, Needs);
   for (const HostCall &H : M.C.Calls)
     callEdits(M, H, Needs, Out);
   return Out;
@@ -338,7 +341,10 @@ std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llv
       continue;
     }
     if (Same) {
-      Pieces With{specifiers(D, *First, Source)};
+      // An unnamed parameter has nothing behind its type.
+      bool Unnamed = declarator(D.Declarators.front(), First).empty();
+      std::string Type = specifiers(D, *First, Source);
+      Pieces With{Unnamed ? llvm::StringRef(Type).rtrim().str() : Type};
       for (size_t I = 0; I < D.Declarators.size(); ++I) {
         if (I > 0)
           With.push_back(separator(D, I, Source).str());

@@ -13,6 +13,9 @@ struct Move {
   std::string Handle;
 };
 
+/// What the runtime calls of \p M need of the helper code.
+void addCallNeeds(const Move &M, HelperNeeds &Needs);
+
 /// Edits for accesses, aliases, shifts, null values, tests, sizes and runtime calls, and
 /// what they need of the helper code.
 std::vector<Edit> siteEdits(const Move &M, llvm::StringRef Source, HelperNeeds &Needs);

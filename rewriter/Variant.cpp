@@ -1,4 +1,5 @@
 #include "rewriter/Variant.h"
+#include "rewriter/Format.h"
 #include "rewriter/SiteEdits.h"
 
 #include <map>
@@ -68,14 +69,18 @@ llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts, ll
     ByCandidate[I] = Moves[I].get();
     Helpers &H = Code[{C.HelperAt, Moves[I]->Handle}];
     H.M = Moves[I].get();
-    for (Edit &E : siteEdits(*Moves[I], Source, H.Needs))
-      Edits.push_back(std::move(E));
+    addCallNeeds(*Moves[I], H.Needs);
   }
+  // Two arrays may share their helpers, so the edits wait until all needs are known.
+  for (const std::unique_ptr<Move> &M : Moves)
+    if (M)
+      for (Edit &E : siteEdits(*M, Source, Code[{M->C.HelperAt, M->Handle}].Needs))
+        Edits.push_back(std::move(E));
   for (Edit &E : declarationEdits(P.Declarations, ByCandidate, Source))
     Edits.push_back(std::move(E));
   std::map<unsigned, std::string> Insertions;
   for (const auto &[Key, H] : Code)
-    Insertions[Key.first] += helperCode(H.M->C.Type, H.M->L, H.M->Handle, H.Needs);
+    Insertions[Key.first] += formatFor(P.File, helperCode(H.M->C.Type, H.M->L, H.M->Handle, H.Needs));
   for (const auto &[At, Text] : Insertions) {
     bool NewLine = At > 0 && Source[At - 1] == '\n';
     Edits.push_back({{At, At}, {(NewLine ? "" : "\n") + Text}});

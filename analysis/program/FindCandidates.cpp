@@ -177,6 +177,10 @@ static void checkSkipped(Candidate &C, const ArrayClass &Class, const Flow &Grap
     std::vector<std::string> Names = namesAt(R, C, Class, Graph);
     llvm::StringRef Text = View.text(R);
     for (size_t I = 0; I < Text.size();) {
+      if (Text.substr(I).starts_with("//") || Text.substr(I).starts_with("/*")) {
+        I = std::min(Text[I + 1] == '/' ? Text.find('\n', I) : Text.find("*/", I + 2), Text.size());
+        continue;
+      }
       if (!isAsciiIdentifierStart(Text[I])) {
         ++I;
         continue;
@@ -233,14 +237,17 @@ static Candidate assemble(const ArrayClass &Class, Flow &Graph, ASTContext &Cont
       C.SizeObserved = F.Sites.SizeObserved;
     if (F.Sites.Elements.Count > C.Elements.Count)
       C.Elements = F.Sites.Elements;
-    for (const std::vector<std::string> &Path : F.WholeArrays)
-      keepWhole(C.Type, Path);
     bool Allocated = llvm::any_of(F.Sites.Calls, [](const HostCall &H) { return H.What <= HostCall::MallocAsync; });
     if (C.Array.empty() || (Allocated && C.Elements.Count <= F.Sites.Elements.Count)) {
       C.Array = F.Name;
       C.ArrayWhere = F.Where;
     }
   }
+  // Arrays of one record may share a handle type, so they agree on what stays whole.
+  for (NodeId N = 0; N < Graph.size(); ++N)
+    if (Graph.facts(N).Record == Class.Record)
+      for (const std::vector<std::string> &Path : Graph.facts(N).WholeArrays)
+        keepWhole(C.Type, Path);
   joinCopies(C);
   dropRepeats(C);
   return C;

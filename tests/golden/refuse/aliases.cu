@@ -21,11 +21,14 @@ __global__ void k(P *p, P *other, int n) {
     // CHECK-DAG: aliases.cu:[[@LINE-3]]:{{.*}} refused: 'r' stands on 'other', a name that is declared twice here
     r.x = other;
   }
-  // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: a pointer into the array is tested for null
-  if (P *t = &other[n])
-    t->x = 1;
   // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: a pointer into the array is chosen by a condition
   P *c = n ? &other[0] : &other[1];
+}
+
+__global__ void tests(P *p, int n) {
+  // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: a pointer into the array is tested for null
+  if (P *t = &p[n])
+    t->x = 1;
 }
 
 int main() {

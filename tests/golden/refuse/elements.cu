@@ -21,6 +21,7 @@ __device__ P &at(P *p, int i) {
 
 __global__ void k(P *p, int n) {
   P t;
+  at(p, n).x = 1;
   // CHECK-DAG: elements.cu:[[@LINE+1]]:{{.*}} refused: a member function is called on an element
   t.x = p[n].sum();
   // CHECK-DAG: elements.cu:[[@LINE+1]]:{{.*}} refused: a member function or operator works on an element in place

@@ -25,7 +25,7 @@ __global__ void k(P *p, float *out) {
   // CHECK-DAG: fields.cu:[[@LINE+1]]:{{.*}} refused: the address of a field is kept
   out[0] = *(&p[2].x + 1);
   // CHECK-DAG: fields.cu:[[@LINE+1]]:{{.*}} refused: the address of a field is kept
-  out[1] = *(const float2 *)&p[3].x;
+  out[1] = ((const float2 *)&p[3].x)->y;
   // CHECK-DAG: fields.cu:[[@LINE+1]]:{{.*}} refused: the address of a field is kept
   printf("%p\n", &p[4].x);
   // CHECK-DAG: fields.cu:[[@LINE+1]]:{{.*}} refused: the address of a field is kept

@@ -14,8 +14,8 @@ __global__ void k(struct n *p, body *b) {}
 
 int main() {
   struct n *d;
-  cudaMalloc(&d, sizeof(struct n));
+  cudaMalloc(&d, 64 * sizeof(struct n));
   body *body;
-  cudaMalloc(&body, sizeof(*body));
+  cudaMalloc(&body, 64 * sizeof(*body));
   k<<<1, 1>>>(d, body);
 }

@@ -119,4 +119,6 @@ RECORD(ByMacro);
 
 __global__ void k(Union *a, BitField *b, Virtual *c, Derived *d, Copied *e, Constructed *f, Defaulted *g, Private *h,
                   Packed *j, PackedToo *l, Template<int> *m, Outer::Inner *o, Empty *q, Const *r, Function *s,
-                  Unnamed *t, UnnamedType *u, FromMacro *v, ByMacro *w) {}
+                  Unnamed *t, UnnamedType *u, FromMacro *v, ByMacro *w) {
+  m[0].x = 1;
+}

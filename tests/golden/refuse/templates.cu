@@ -9,9 +9,10 @@ struct D { float x, y; };
 // CHECK-DAG: templates.cu:[[@LINE+1]]:{{.*}} refused: 'p' is declared through a typedef of the pointer or a template parameter
 template <typename T> __global__ void over(T *p) { p[0].x = 1; }
 
-// CHECK-DAG: templates.cu:[[@LINE+1]]:{{.*}} refused: this use is in a template, or a part of one, that is not instantiated
-template <int N> __device__ void never(B *p) { p[N].x = 1; }
-__global__ void b(B *p) {}
+__global__ void b(B *p) {
+  // CHECK-DAG: templates.cu:[[@LINE+1]]:{{.*}} refused: this use is in a template, or a part of one, that is not instantiated
+  auto never = [&](auto v) { p[1].x = v; };
+}
 
 template <int N> __global__ void named(C *p) { p[N].x = 1; }
 // CHECK-DAG: templates.cu:[[@LINE+1]]:{{.*}} refused: 'named' is instantiated explicitly, with the pointer's type
