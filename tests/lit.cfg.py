@@ -30,6 +30,9 @@ config.substitutions += [
     ("%strip", "sed '/^ *// [A-Z][A-Z0-9-]*:/d'".replace("//", r"\/\/")),
     ("%samples", os.path.join(config.source_root, "samples")),
 ]
+# Generated code is formatted as the nearest .clang-format says: here, in long lines.
+with open(os.path.join(config.test_exec_root, ".clang-format"), "w") as style:
+    style.write("BasedOnStyle: LLVM\nColumnLimit: 120\n")
 config.environment["PATH"] = os.pathsep.join([config.llvm_tools_dir, os.environ.get("PATH", "")])
 # The tests name the toolkit; what the machine says does not matter to them.
 for name in ("CUDA_PATH", "CUDA_HOME"):

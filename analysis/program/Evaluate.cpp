@@ -55,8 +55,12 @@ std::optional<Estimate> Evaluator::integer(const Expr *E, unsigned Depth) const 
     return V && V->getType()->isIntegralOrEnumerationType() ? variable(V, Depth) : std::nullopt;
   }
   if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E)) {
-    if (std::optional<Estimate> Condition = integer(C->getCond(), Depth + 1); Condition && !Condition->Assumed)
-      return integer(Condition->Value ? C->getTrueExpr() : C->getFalseExpr(), Depth + 1);
+    if (std::optional<Estimate> Condition = integer(C->getCond(), Depth + 1)) {
+      std::optional<Estimate> Arm = integer(Condition->Value ? C->getTrueExpr() : C->getFalseExpr(), Depth + 1);
+      if (Arm)
+        Arm->Assumed |= Condition->Assumed;
+      return Arm;
+    }
     std::optional<Estimate> Value = integer(C->getTrueExpr(), Depth + 1);
     if (!Value)
       Value = integer(C->getFalseExpr(), Depth + 1);

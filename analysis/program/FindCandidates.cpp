@@ -43,6 +43,19 @@ static std::map<NodeId, ArrayClass> classes(const Flow &Graph) {
   return Out;
 }
 
+/// Where the lines of // comment begin that end above the line at \p At; that
+/// line's begin where there are none.
+static size_t commentAbove(llvm::StringRef Text, size_t At) {
+  size_t Begin = Text.take_front(At).rfind('\n') + 1;
+  while (Begin > 0) {
+    size_t Above = Text.take_front(Begin - 1).rfind('\n') + 1;
+    if (!Text.substr(Above).ltrim(" \t").starts_with("//"))
+      break;
+    Begin = Above;
+  }
+  return Begin;
+}
+
 /// Handle types that an earlier run wrote: records below a line with the mark.
 static std::vector<std::string> generatedHandles(llvm::ArrayRef<Decl *> Scope, const SourceView &View) {
   std::vector<std::string> Out;
@@ -55,8 +68,7 @@ static std::vector<std::string> generatedHandles(llvm::ArrayRef<Decl *> Scope, c
     std::optional<Range> At = R ? View.range(R->getBeginLoc()) : std::nullopt;
     if (!At)
       continue;
-    llvm::StringRef Before = View.buffer().take_front(At->Begin).rtrim();
-    if (Before.substr(Before.rfind('\n') + 1).starts_with(GeneratedMark))
+    if (View.buffer().substr(commentAbove(View.buffer(), At->Begin)).starts_with(GeneratedMark))
       Out.push_back(R->getName().str());
   }
   return Out;
@@ -269,7 +281,7 @@ static unsigned beforeFirstUse(const Candidate &C, llvm::ArrayRef<Declaration> D
   }
   if (First == ~0u)
     return 0;
-  return View.buffer().rfind('\n', First) == llvm::StringRef::npos ? 0 : View.buffer().rfind('\n', First) + 1;
+  return commentAbove(View.buffer(), First);
 }
 
 static llvm::StringRef unqualified(llvm::StringRef Name) { return Name.substr(Name.rfind(':') + 1); }

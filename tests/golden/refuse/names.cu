@@ -7,7 +7,7 @@ struct n {
 };
 typedef struct {
   float x, y;
-  // CHECK: names.cu:[[@LINE-3]]:{{.*}} refused: 'body' is also the name of a variable, which hides the record
+  // CHECK: names.cu:[[@LINE-2]]:{{.*}} refused: 'body' is also the name of a variable, which hides the record
 } body;
 
 __global__ void k(struct n *p, body *b) {}

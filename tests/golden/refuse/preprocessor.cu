@@ -41,4 +41,5 @@ int main() {
   C *c;
   // CHECK-DAG: preprocessor.cu:[[@LINE+1]]:{{.*}} refused: this call is written by a macro's body, which would have to change
   ALLOCATE(64);
+  ::c<<<1, 1>>>(c);
 }

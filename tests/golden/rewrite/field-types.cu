@@ -18,12 +18,12 @@ struct P {
 };
 static_assert(sizeof(P) == 64, "");
 // SOA: struct PSoA {
-// SOA-NEXT: P::Own *own;
+// SOA-NEXT: {{(enum )?}}P::Own *own;
 // SOA-NEXT: bool *b;
 // SOA-NEXT: double *d;
 // SOA-NEXT: Kind *kind;
-// SOA-NEXT: const char * *name;
-// SOA-NEXT: float * *w[2];
+// SOA-NEXT: const char **name;
+// SOA-NEXT: float **w[2];
 // SOA-NEXT: unsigned long long *u;
 // SOA-NEXT: short *s[2];
 
