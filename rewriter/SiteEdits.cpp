@@ -341,8 +341,9 @@ std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llv
       continue;
     }
     if (Same) {
-      // An unnamed parameter has nothing behind its type.
-      bool Unnamed = declarator(D.Declarators.front(), First).empty();
+      // An unnamed parameter has nothing behind its type; a function's result has the function's name.
+      bool Unnamed = llvm::StringRef(",)").contains(Source.substr(D.Declarators.back().Text.End).take_front(1)) &&
+                     declarator(D.Declarators.front(), First).empty();
       std::string Type = specifiers(D, *First, Source);
       Pieces With{Unnamed ? llvm::StringRef(Type).rtrim().str() : Type};
       for (size_t I = 0; I < D.Declarators.size(); ++I) {

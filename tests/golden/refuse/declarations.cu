@@ -21,7 +21,7 @@ struct B { float x, y; };
 extern B *elsewhere;
 // CHECK-DAG: in.cu:{{.*}} refused: 'resident' is a pointer in device memory
 __device__ B *resident;
-__global__ void b(B *p) { p[0].x = resident[0].x; }
+__global__ void b(B *p) { resident = p; }
 
 struct C { float x, y; };
 struct Sim {

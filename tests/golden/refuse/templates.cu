@@ -10,8 +10,9 @@ struct D { float x, y; };
 template <typename T> __global__ void over(T *p) { p[0].x = 1; }
 
 __global__ void b(B *p) {
-  // CHECK-DAG: templates.cu:[[@LINE+1]]:{{.*}} refused: this use of an element is not understood
+  // CHECK-DAG: templates.cu:[[@LINE+1]]:{{.*}} refused: this use of the pointer is not understood
   auto generic = [&](auto v) { p[v].x = 1; };
+  generic(0);
 }
 
 template <int N> __global__ void named(C *p) { p[N].x = 1; }

@@ -1,5 +1,5 @@
 // A second run changes nothing, for every kind of handle.
-// RUN: mkdir -p %t && %strip %s > %t/soa.cu && cp %t/soa.cu %t/tile.cu && cp %t/soa.cu %t/twin.cu
+// RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/soa.cu && cp %t/soa.cu %t/tile.cu && cp %t/soa.cu %t/twin.cu
 // RUN: %restride -i --quiet --layout=soa %t/soa.cu -- -std=c++17 && cp %t/soa.cu %t/soa.copy
 // RUN: %restride -i --quiet --layout=asta32 %t/tile.cu -- -std=c++17 && cp %t/tile.cu %t/tile.copy
 // RUN: %restride -i --quiet --layout=aos-align16 %t/twin.cu -- -std=c++17 && cp %t/twin.cu %t/twin.copy

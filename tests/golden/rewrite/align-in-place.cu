@@ -1,5 +1,5 @@
 // Where nobody sees the record's size, the alignment goes where it is defined.
-// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/in.cu
 // RUN: %restride --quiet --layout=aos-align16 %t/in.cu -- -std=c++17 | FileCheck %s
 // RUN: %restride -i --quiet --layout=aos-align16 %t/in.cu -- -std=c++17
 // RUN: %compile-both %t/in.cu

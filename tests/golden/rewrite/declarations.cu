@@ -1,5 +1,5 @@
 // Declarations of every form; the layout of one array leaves its neighbours alone.
-// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/in.cu
 // RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
 // RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
 // RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu

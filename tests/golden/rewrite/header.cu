@@ -18,8 +18,7 @@
 // CHECK:      +static inline {{.*}} geo::Body BodySoA2_load(BodySoA2 p, ptrdiff_t i) {
 // CHECK:       // Moves one body.
 // CHECK-NEXT: -__global__ void k(geo::Body *p) {
-// CHECK-NEXT: +__global__ void k(BodySoA2 p) {
-// CHECK-NEXT: -  geo::Body t = p[threadIdx.x];
+// CHECK:      +__global__ void k(BodySoA2 p) {
 // CHECK-NEXT: +  geo::Body t = BodySoA2_load(p, threadIdx.x);
 
 // TWIN: struct __align__(16) BodyAlign16 : geo::Body {};

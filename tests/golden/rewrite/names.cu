@@ -1,5 +1,5 @@
 // Generated names follow the record, and avoid what the program has.
-// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/in.cu
 // RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
 // RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/particle/soa/in.cu
 // RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/particle/asta32/in.cu

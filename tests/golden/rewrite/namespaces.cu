@@ -1,5 +1,5 @@
 // A record in a namespace: its generated code stands beside it, uses keep their qualifier.
-// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/in.cu
 // RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
 // RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
 // RUN: FileCheck %s --check-prefix=ALIGN --input-file=%t/out/P/aos-align16/in.cu

@@ -1,5 +1,5 @@
 // Byte counts stay as they are written, whatever they ask the size of.
-// RUN: mkdir -p %t && %strip %s > %t/in.cu
+// RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/in.cu
 // RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
 // RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu
