@@ -1,0 +1,152 @@
+// What the source says about launches, sizes and copies, without a toolkit: a
+// few declarations stand in for CUDA's headers.
+
+#include "analysis/program/FindCandidates.h"
+
+#include "clang/Frontend/ASTUnit.h"
+#include "clang/Tooling/Tooling.h"
+
+#include <gtest/gtest.h>
+
+using namespace restride;
+
+static const char *const Runtime = R"(
+#pragma clang system_header
+#define __global__ __attribute__((global))
+#define __host__ __attribute__((host))
+#define __device__ __attribute__((device))
+typedef unsigned long size_t;
+struct dim3 { unsigned x, y, z; __host__ __device__ constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {} };
+typedef struct CUstream_st *cudaStream_t;
+enum cudaError_t { cudaSuccess };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost };
+extern "C" cudaError_t cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t);
+extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, cudaStream_t = 0);
+extern "C" cudaError_t cudaMalloc(void **, size_t);
+extern "C" cudaError_t cudaMemcpy(void *, const void *, size_t, cudaMemcpyKind);
+extern "C" int atoi(const char *);
+struct P { float x, y; };
+)";
+
+static Program find(const std::string &Code) {
+  clang::tooling::FileContentMappings Files{{"/cuda/runtime.h", Runtime}};
+  std::string Text = "#include <runtime.h>\nstruct Q { float x, y; };\n__global__ void k(Q *p, int n);\n"
+                     "__global__ void k(Q *p, int n) { p[0].x = n; }\n" + Code;
+  std::unique_ptr<clang::ASTUnit> Ast = clang::tooling::buildASTFromCodeWithArgs(
+      Text, {"-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-isystem", "/cuda", "-std=c++17", "-Wno-unknown-cuda-version"},
+      "/code/input.cu", "restride", std::make_shared<clang::PCHContainerOperations>(),
+      clang::tooling::getClangStripDependencyFileAdjuster(), Files);
+  EXPECT_TRUE(Ast && !Ast->getDiagnostics().hasErrorOccurred());
+  return findCandidates(Ast->getASTContext(), {});
+}
+
+TEST(Launches, areEvaluatedFromTheSource) {
+  Program P = find(R"(
+    int main(int argc, char **argv) {
+      int n = argc > 1 ? atoi(argv[1]) : 1 << 20;
+      const int block = 128;
+      Q *d;
+      cudaMalloc((void **)&d, n * sizeof(Q));
+      for (int s = 0; s < 10; ++s)
+        k<<<(n + block - 1) / block, block>>>(d, n);
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  const Launch &L = P.Launches[0];
+  EXPECT_EQ(L.Name, "k");
+  EXPECT_EQ(L.Grid[0], 8192u);
+  EXPECT_EQ(L.Block[0], 128u);
+  EXPECT_EQ(L.Calls, 10);
+  ASSERT_EQ(L.Arguments.size(), 2u);
+  EXPECT_EQ(L.Arguments[1], 1 << 20);
+  EXPECT_EQ(L.Notes, (std::vector<std::string>{"blocks: 8192 assumed from the source's default", "argument 'n' is taken as 1048576"}));
+  ASSERT_EQ(P.Candidates.size(), 1u);
+  EXPECT_EQ(P.Candidates[0].Elements.Count, 1 << 20);
+  EXPECT_TRUE(P.Candidates[0].Elements.Assumed);
+  EXPECT_FALSE(P.Candidates[0].refused());
+}
+
+TEST(Launches, knowDim3AndWhatIsUnknown) {
+  Program P = find(R"(
+    int size();
+    int main() {
+      Q *d;
+      cudaMalloc((void **)&d, 64 * sizeof(Q));
+      dim3 grid(4, 5), block(16, 8);
+      k<<<grid, block>>>(d, size());
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  const Launch &L = P.Launches[0];
+  EXPECT_EQ(L.Grid[1], 5u);
+  EXPECT_EQ(L.Grid[2], 1u);
+  EXPECT_EQ(L.Block[1], 8u);
+  EXPECT_EQ(L.Arguments[1], std::nullopt);
+  EXPECT_EQ(L.Notes, (std::vector<std::string>{"argument 'n' is not known"}));
+}
+
+TEST(Launches, aConditionWithAKnownDefaultChoosesItsArm) {
+  Program P = find(R"(
+    int main(int argc, char **argv) {
+      int m = argc > 1 ? atoi(argv[1]) : 1024;
+      int n = argc > 2 ? atoi(argv[2]) : m < 16 ? 2 : m / 8;
+      Q *d;
+      cudaMalloc((void **)&d, m * sizeof(Q));
+      k<<<1, 32>>>(d, n);
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  EXPECT_EQ(P.Launches[0].Arguments[1], 128);
+}
+
+TEST(Copies, countTheirBytesAndTheLoopsAroundThem) {
+  Program P = find(R"(
+    int main() {
+      Q *d, h[100];
+      cudaMalloc((void **)&d, sizeof(h));
+      for (int i = 0; i < 3; ++i)
+        for (int j = 10; j > 0; j -= 2)
+          cudaMemcpy(d, h, 50 * sizeof(Q), cudaMemcpyHostToDevice);
+      k<<<1, 32>>>(d, 100);
+    })");
+  ASSERT_EQ(P.Candidates.size(), 1u);
+  const Candidate &C = P.Candidates[0];
+  EXPECT_FALSE(C.refused());
+  EXPECT_EQ(C.Elements.Count, 100);
+  ASSERT_EQ(C.Calls.size(), 2u);
+  EXPECT_EQ(C.Calls[1].Bytes, 400);
+  EXPECT_EQ(C.Calls[1].Times, 15);
+}
+
+TEST(Copies, ofAnOpaqueByteCountRefuse) {
+  Program P = find(R"(
+    size_t bytes();
+    int main() {
+      Q *d;
+      cudaMalloc((void **)&d, bytes());
+      k<<<1, 32>>>(d, 100);
+    })");
+  ASSERT_EQ(P.Candidates.size(), 1u);
+  ASSERT_EQ(P.Candidates[0].Refusals.size(), 1u);
+  EXPECT_EQ(P.Candidates[0].Refusals[0].Reason, "this byte count is not seen to be a whole number of records; write it with sizeof");
+}
+
+TEST(Flow, unitesWhatMayHoldTheSameArray) {
+  Program P = find(R"(
+    __global__ void two(const Q *in, Q *out, int n) { out[0] = in[0]; }
+    int main() {
+      Q *a, *b, *other;
+      cudaMalloc((void **)&a, 64 * sizeof(Q));
+      cudaMalloc((void **)&b, 64 * sizeof(Q));
+      cudaMalloc((void **)&other, 64 * sizeof(Q));
+      for (int i = 0; i < 8; ++i) {
+        two<<<1, 64>>>(a, b, 64);
+        Q *t = a;
+        a = b;
+        b = t;
+      }
+      k<<<1, 64>>>(other, 64);
+    })");
+  ASSERT_EQ(P.Candidates.size(), 2u);
+  EXPECT_TRUE(P.Candidates[0].SharesRecord);
+  std::vector<size_t> Kernels{P.Candidates[0].Kernels.size(), P.Candidates[1].Kernels.size()};
+  EXPECT_EQ(Kernels, (std::vector<size_t>{1, 1}));
+  EXPECT_NE(P.Candidates[0].Name, P.Candidates[1].Name);
+}

@@ -1,0 +1,84 @@
+#include "rewriter/HelperCode.h"
+
+#include "tests/layouts/Shapes.h"
+
+#include <gtest/gtest.h>
+
+namespace restride {
+namespace {
+
+std::string handle(std::string Record, std::vector<std::string> Taken = {}) {
+  restride::Record R = shapes::pair();
+  R.Name = std::move(Record);
+  return handleName(R, *findLayout("soa"), Taken);
+}
+
+std::string code(const Record &R, llvm::StringRef Layout, const HelperNeeds &Needs) {
+  return helperCode(R, *findLayout(Layout), "H", Needs);
+}
+
+bool contains(llvm::StringRef Text, llvm::StringRef Part) { return Text.contains(Part); }
+
+TEST(HandleName, followsTheRecord) {
+  EXPECT_EQ(handle("Particle"), "ParticleSoA");
+  EXPECT_EQ(handle("particle"), "particle_soa");
+  EXPECT_EQ(handle("geo::Vec"), "VecSoA");
+}
+
+TEST(HandleName, isFree) {
+  EXPECT_EQ(handle("P", {"P", "PSoA"}), "PSoA2");
+  EXPECT_EQ(handle("P", {"P", "PSoA", "PSoA2_malloc"}), "PSoA3");
+}
+
+TEST(HelperCode, isOnlyWhatIsNeeded) {
+  EXPECT_EQ(code(shapes::pair(), "soa", {}), "\n" + findLayout("soa")->definition(shapes::pair(), "H"));
+  HelperNeeds Needs;
+  Needs.Release = {HostCall::Free};
+  std::string Text = code(shapes::pair(), "soa", Needs);
+  EXPECT_TRUE(contains(Text, "H_free(H p)")) << Text;
+  EXPECT_FALSE(contains(Text, "malloc")) << Text;
+}
+
+TEST(HelperCode, loadsAndStoresEveryLeaf) {
+  HelperNeeds Needs;
+  Needs.Load = Needs.Store = true;
+  std::string Text = code(shapes::nested(), "asta32", Needs);
+  EXPECT_TRUE(contains(Text, "r.pos.x = p[i >> 5].pos.x[i & 31];")) << Text;
+  EXPECT_TRUE(contains(Text, "r.vel[j].y = p[i >> 5].vel[j].y[i & 31];")) << Text;
+  EXPECT_TRUE(contains(Text, "p[i >> 5].color[i & 31] = r.color;")) << Text;
+  Text = code(shapes::arrays(), "soa", Needs);
+  EXPECT_TRUE(contains(Text, "r.m[j][k] = p.m[j][k][i];")) << Text;
+  EXPECT_TRUE(contains(Text, "p.whole[i][j] = r.whole[j];")) << Text;
+}
+
+TEST(HelperCode, storesANestedRecord) {
+  HelperNeeds Needs;
+  Needs.PartStores = {{"pos"}};
+  std::string Text = code(shapes::nested(), "soa", Needs);
+  EXPECT_TRUE(contains(Text, "H_store_pos(H p, ptrdiff_t i, const Vec &r)")) << Text;
+  EXPECT_TRUE(contains(Text, "p.pos.y[i] = r.y;")) << Text;
+}
+
+TEST(HelperCode, allocatesAWholeNumberOfTiles) {
+  HelperNeeds Needs;
+  Needs.Allocate = {HostCall::Malloc};
+  std::string Text = code(shapes::pair(), "asta32", Needs);
+  EXPECT_TRUE(contains(Text, "(n + 31) / 32 * sizeof(H)")) << Text;
+}
+
+TEST(HelperCode, shiftsEveryPointer) {
+  HelperNeeds Needs;
+  Needs.Shift = true;
+  std::string Text = code(shapes::nested(), "soa", Needs);
+  EXPECT_TRUE(contains(Text, "p.vel[1].y += i;")) << Text;
+}
+
+TEST(HelperCode, knowsItsOwnWords) {
+  EXPECT_TRUE(isHelperWord("n"));
+  EXPECT_TRUE(isHelperWord("staging"));
+  EXPECT_FALSE(isHelperWord("Particle"));
+  EXPECT_FALSE(isHelperWord("particle"));
+}
+
+} // namespace
+} // namespace restride
