@@ -20,6 +20,7 @@ struct Piece {
 };
 
 using Pieces = std::vector<Piece>;
+inline void add(Pieces &To, const Pieces &From) { To.insert(To.end(), From.begin(), From.end()); }
 
 struct Edit {
   Range Where; ///< empty for an insertion

@@ -7,7 +7,6 @@
 
 #include "llvm/Support/MemoryBuffer.h"
 
-#include <future>
 
 namespace restride {
 
@@ -40,26 +39,6 @@ static llvm::Error checkFinal(const std::string &Text, VariantCompiler &Compiled
 
 namespace {
 
-/// A compiler that is made ready while something else goes on, and may turn out
-/// not to be needed.
-class EarlyCompiler {
-public:
-  using Maker = std::function<llvm::Expected<std::unique_ptr<ptx::Compiler>>()>;
-  EarlyCompiler(Maker Make, bool Now) : Make(std::move(Make)) {
-    if (Now)
-      Started = std::async(std::launch::async, this->Make);
-  }
-  ~EarlyCompiler() {
-    if (Started.valid())
-      llvm::consumeError(Started.get().takeError()); // nobody asked
-  }
-  llvm::Expected<std::unique_ptr<ptx::Compiler>> take() { return Started.valid() ? Started.get() : Make(); }
-
-private:
-  Maker Make;
-  std::future<llvm::Expected<std::unique_ptr<ptx::Compiler>>> Started;
-};
-
 struct FileFacts {
   Program P;
   std::string Source;
@@ -89,8 +68,14 @@ static llvm::Error runFile(const std::string &File, const CudaToolkit &Toolkit, 
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> Buffer = llvm::MemoryBuffer::getFile(Command->File);
   std::string Text = Buffer ? (*Buffer)->getBuffer().str() : "";
 
-  // The headers of the two sides are read at the same time.
-  EarlyCompiler Device([&] { return createCompiler(*Command, Text, Toolkit, Gpu, O); }, !O.List && mayHaveCandidates(Text));
+  // The compiler begins to read the device's headers at once, beside the host's parse.
+  std::unique_ptr<ptx::Compiler> Compiler;
+  if (!O.List && mayHaveCandidates(Text)) {
+    llvm::Expected<std::unique_ptr<ptx::Compiler>> Created = createCompiler(*Command, Text, Toolkit, Gpu, O);
+    if (!Created)
+      return Created.takeError();
+    Compiler = std::move(*Created);
+  }
   llvm::Expected<FileFacts> Facts = readFacts(*Command, Toolkit);
   if (!Facts)
     return Facts.takeError();
@@ -98,16 +83,16 @@ static llvm::Error runFile(const std::string &File, const CudaToolkit &Toolkit, 
   const std::string &Source = Facts->Source;
   if (P.Candidates.empty())
     return llvm::Error::success();
-  std::unique_ptr<ptx::Compiler> Compiler;
-  if (!O.List && llvm::any_of(P.Candidates, [](const Candidate &C) { return !C.refused(); })) {
-    llvm::Expected<std::unique_ptr<ptx::Compiler>> Created = Device.take();
+  bool Compiles = !O.List && llvm::any_of(P.Candidates, [](const Candidate &C) { return !C.refused(); });
+  if (Compiles && !Compiler) {
+    llvm::Expected<std::unique_ptr<ptx::Compiler>> Created = createCompiler(*Command, Source, Toolkit, Gpu, O);
     if (!Created)
       return Created.takeError();
     Compiler = std::move(*Created);
   }
 
   // Candidates to layouts: write, compile and score each variant.
-  VariantCompiler Variants(*Compiler);
+  VariantCompiler Variants(Compiler.get());
   llvm::Expected<Decision> Decided = decide({P, Source, Command->SpelledFile, O, Gpu}, Variants);
   if (!Decided)
     return Decided.takeError();

@@ -17,7 +17,7 @@ llvm::Expected<Compiled> VariantCompiler::compile(const std::string &Text) {
     if (auto At = Known.find(Text); At != Known.end())
       return At->second;
   }
-  llvm::Expected<std::string> Ptx = C.compile(Text);
+  llvm::Expected<std::string> Ptx = C->compile(Text);
   if (!Ptx)
     return Ptx.takeError();
   llvm::Expected<ptx::Module> Module = ptx::parse(*Ptx);

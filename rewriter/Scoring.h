@@ -19,13 +19,14 @@ struct Compiled {
 /// Thread safe.
 class VariantCompiler {
 public:
-  explicit VariantCompiler(ptx::Compiler &C) : C(C) {}
+  /// \p C may be null where nothing will be compiled.
+  explicit VariantCompiler(ptx::Compiler *C) : C(C) {}
   llvm::Expected<Compiled> compile(const std::string &Text);
   /// \p Text was compiled before, without an error.
   bool knows(const std::string &Text);
 
 private:
-  ptx::Compiler &C;
+  ptx::Compiler *C;
   std::mutex Lock;
   std::map<std::string, Compiled> Known;
 };

@@ -31,10 +31,10 @@ static P *none() { return NULL; }
 
 int main() {
   P *a = NULL, *b{nullptr}, *c(0), *d = {};
-  // SOA: PSoA a = {}, b{{{[{][}]}}}, c({}), d = {};
+  // SOA: PSoA a = {}, b{{[{][{][}][}]}}, c({}), d = {};
   // TILE: PTile32 *a = NULL, *b{nullptr}, *c(0), *d = {};
   Sim s = {0, 1, 2};
-  // SOA: Sim s = {{[{][}]}}, 1, 2};
+  // SOA: Sim s = {{[{][{][}]}}, 1, 2};
   cudaMalloc(&a, 64 * sizeof(P));
   assert(a != nullptr);
   // SOA: assert(a.v[0] != nullptr);
