@@ -6,6 +6,7 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
+#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Basic/SourceManager.h"
@@ -387,6 +388,17 @@ bool UseClassifier::aliasBase(const Pointer &P, const VarDecl *V) {
          !Variable->getType()->isReferenceType() && V->hasLocalStorage();
 }
 
+/// A second variable of that name in the function, or in a lambda in it.
+static bool isHidden(const VarDecl *V) {
+  struct Search : RecursiveASTVisitor<Search> {
+    bool VisitVarDecl(VarDecl *Other) { return Other == V || Other->getDeclName() != V->getDeclName(); }
+    const VarDecl *V = nullptr;
+  } Find;
+  Find.V = V;
+  const FunctionDecl *F = dyn_cast<FunctionDecl>(V->getDeclContext());
+  return !F || !Find.TraverseStmt(F->getBody());
+}
+
 void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
   std::string Name = V->getName().str();
   auto Unknown = [&](std::string Why) { refuse(P, V->getLocation(), "'" + Name + "' " + std::move(Why)); };
@@ -414,9 +426,8 @@ void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
   std::optional<Range> Whole = View.range({V->getBeginLoc(), V->getEndLoc()});
   if (!Whole)
     return Unknown("is declared by a macro");
-  for (const Decl *D : BaseVariable->getDeclContext()->decls())
-    if (const VarDecl *Other = dyn_cast<VarDecl>(D); Other && Other != BaseVariable && Other->getName() == BaseVariable->getName())
-      return Unknown("stands on '" + Other->getName().str() + "', a name that is declared twice here");
+  if (isHidden(BaseVariable))
+    return Unknown("stands on '" + BaseVariable->getName().str() + "', a name that is declared twice here");
   Facts.Aliases[V->getLocation().getRawEncoding()] = {P.Node, BaseVariable, Name};
   Graph.facts(P.Node).Sites.Aliases.push_back({*Whole, Name, *What});
 }

@@ -107,8 +107,19 @@ static unsigned lineAfter(SourceLocation Brace, const SourceView &View) {
   return Rest.empty() || Rest.starts_with("//") ? Line + 1 : At + 1;
 }
 
+/// The P of "typedef struct P_ { ... } P;": the name that the program uses.
+static const TypedefNameDecl *typedefAround(const CXXRecordDecl *D) {
+  if (const TypedefNameDecl *Anonymous = D->getTypedefNameForAnonDecl())
+    return Anonymous;
+  for (const Decl *Other : D->getDeclContext()->decls())
+    if (const TypedefDecl *T = dyn_cast<TypedefDecl>(Other))
+      if (T->getUnderlyingType()->getAsCXXRecordDecl() == D && T->getSourceRange().fullyContains(D->getSourceRange()))
+        return T;
+  return nullptr;
+}
+
 std::string qualifiedName(const CXXRecordDecl *D) {
-  const TypedefNameDecl *Alias = D->getTypedefNameForAnonDecl();
+  const TypedefNameDecl *Alias = typedefAround(D);
   std::string Out = Alias ? Alias->getName().str() : D->getName().str();
   for (const DeclContext *C = D->getDeclContext(); C; C = C->getParent())
     if (const NamespaceDecl *N = dyn_cast<NamespaceDecl>(C); N && !N->isAnonymousNamespace() && !N->isInline())
@@ -118,7 +129,7 @@ std::string qualifiedName(const CXXRecordDecl *D) {
 
 RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const SourceView &View) {
   RecordFacts Out;
-  const TypedefNameDecl *Alias = D->getTypedefNameForAnonDecl();
+  const TypedefNameDecl *Alias = typedefAround(D);
   std::string Plain = Alias ? Alias->getName().str() : D->getName().str();
   Out.Where = View.where(D->getLocation());
   auto Refuse = [&](SourceLocation L, std::string Why) { Out.Refusals.push_back({"", View.where(L), std::move(Why)}); };

@@ -25,6 +25,16 @@ __global__ void k(P *p, P *other, int n) {
   P *c = n ? &other[0] : &other[1];
 }
 
+__global__ void hides(P *p, int n) {
+  // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'h' stands on 'p', a name that is declared twice here
+  P *h = &p[n];
+  auto inner = [&] {
+    P p[3];
+    p[0].x = h->x;
+  };
+  inner();
+}
+
 __global__ void tests(P *p, int n) {
   // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: a pointer into the array is tested for null
   if (P *t = &p[n])
