@@ -290,7 +290,7 @@ static void spellRecord(Candidate &C, const CXXRecordDecl *Record, const UnitFac
   C.Spelling = qualifiedName(Record);
   if (!Facts.Names.count(unqualified(C.Type.Name).str()))
     return;
-  if (Record->getTypedefNameForAnonDecl())
+  if (Record->getName() != unqualified(C.Type.Name)) // a typedef's name has no "struct" in front
     C.Refusals.push_back({"", C.Where, "'" + C.Type.Name + "' is also the name of a variable, which hides the record"});
   C.Spelling = (Record->getKindName() + " " + C.Spelling).str();
 }

@@ -6,9 +6,6 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
-#include "clang/AST/RecursiveASTVisitor.h"
-#include "clang/Basic/SourceManager.h"
-#include "clang/Basic/SourceManager.h"
 #include "clang/Basic/SourceManager.h"
 
 using namespace clang;
@@ -352,86 +349,6 @@ void UseClassifier::pointerArgument(const CallExpr *Call, const Expr *E, const P
     shifted(E, P);
 }
 
-/// The only change of \p Base is a `cudaMalloc(&Base, ...)` that stands before \p V
-/// in the same function: while V lives, Base does not change.
-bool UseClassifier::allocatedOnceBefore(const VarDecl *Base, const VarDecl *V) {
-  auto Changes = Facts.Modified.find(Base->getLocation().getRawEncoding());
-  if (Changes == Facts.Modified.end() || Changes->second.size() != 1)
-    return false;
-  const Expr *Change = Changes->second.front();
-  if (!View.sourceManager().isBeforeInTranslationUnit(Change->getExprLoc(), V->getLocation()))
-    return false;
-  const Stmt *S = parent(Change);
-  const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(S);
-  if (!U || U->getOpcode() != UO_AddrOf)
-    return false;
-  while (S && isa<UnaryOperator, CastExpr, ParenExpr>(S))
-    S = parent(cast<Expr>(S));
-  const CallExpr *Call = dyn_cast_or_null<CallExpr>(S);
-  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-  if (!isRuntimeFunction(Callee) || !Callee->getName().starts_with("cudaMalloc"))
-    return false;
-  for (auto Up = Context.getParents(*Call); !Up.empty(); Up = Context.getParents(Up[0])) {
-    if (Up[0].get<LambdaExpr>())
-      return false;
-    if (const FunctionDecl *F = Up[0].get<FunctionDecl>())
-      return F == Base->getDeclContext();
-  }
-  return false;
-}
-
-bool UseClassifier::aliasBase(const Pointer &P, const VarDecl *V) {
-  const Expr *Base = P.Base ? P.Base->IgnoreParenImpCasts() : nullptr;
-  const DeclRefExpr *R = dyn_cast_or_null<DeclRefExpr>(Base);
-  const VarDecl *Variable = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
-  return Variable && Variable->hasLocalStorage() && (!isModified(Facts, Variable) || allocatedOnceBefore(Variable, V)) &&
-         !Variable->getType()->isReferenceType() && V->hasLocalStorage();
-}
-
-/// A second variable of that name in the function, or in a lambda in it.
-static bool isHidden(const VarDecl *V) {
-  struct Search : RecursiveASTVisitor<Search> {
-    bool VisitVarDecl(VarDecl *Other) { return Other == V || Other->getDeclName() != V->getDeclName(); }
-    const VarDecl *V = nullptr;
-  } Find;
-  Find.V = V;
-  const FunctionDecl *F = dyn_cast<FunctionDecl>(V->getDeclContext());
-  return !F || !Find.TraverseStmt(F->getBody());
-}
-
-void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
-  std::string Name = V->getName().str();
-  auto Unknown = [&](std::string Why) { refuse(P, V->getLocation(), "'" + Name + "' " + std::move(Why)); };
-  // An alias of an alias stands on the same pointer.
-  const VarDecl *BaseVariable = nullptr;
-  if (!P.Base) {
-    for (const auto &[Key, Alias] : Facts.Aliases)
-      if (!P.Terms.empty() && Alias.Name == P.Terms[0].Name && Alias.BaseVariable->getName() == P.BaseName &&
-          Alias.BaseVariable->getDeclContext() == V->getDeclContext())
-        BaseVariable = Alias.BaseVariable;
-  } else if (aliasBase(P, V)) {
-    BaseVariable = cast<VarDecl>(cast<DeclRefExpr>(P.Base->IgnoreParenImpCasts())->getDecl());
-  }
-  if (!BaseVariable)
-    return Unknown("points into an array whose pointer changes, so an index cannot take its place");
-  if (!V->getType()->isReferenceType() && isModified(Facts, V))
-    return Unknown("is a pointer into the array that changes");
-  auto Parents = Context.getParents(*V);
-  const DeclStmt *Statement = Parents.empty() ? nullptr : Parents[0].get<DeclStmt>();
-  if (!Statement || !Statement->isSingleDecl())
-    return Unknown("is an element's other name, and is declared together with others");
-  std::optional<Element> What = elementOf(P, V->getLocation());
-  if (!What)
-    return;
-  std::optional<Range> Whole = View.range({V->getBeginLoc(), V->getEndLoc()});
-  if (!Whole)
-    return Unknown("is declared by a macro");
-  if (isHidden(BaseVariable))
-    return Unknown("stands on '" + BaseVariable->getName().str() + "', a name that is declared twice here");
-  Facts.Aliases[V->getLocation().getRawEncoding()] = {P.Node, BaseVariable, Name};
-  Graph.facts(P.Node).Sites.Aliases.push_back({*Whole, Name, *What});
-}
-
 void UseClassifier::pointerInitialises(const VarDecl *V, const Expr *E, const Pointer &P) {
   if (!P.Terms.empty() && V->isLocalVarDecl() && !isModified(Facts, V))
     return makeAlias(V, P);
@@ -443,81 +360,6 @@ void UseClassifier::pointerInitialises(const VarDecl *V, const Expr *E, const Po
   Graph.unite(P.Node, *Node);
   if (!P.Terms.empty())
     shifted(E, P);
-}
-
-/// Memory of the host, or null where the call is of something else.
-static bool allocatesHostMemory(const Expr *E) {
-  if (isa<CXXNewExpr>(E))
-    return true;
-  const CallExpr *C = dyn_cast<CallExpr>(E);
-  const FunctionDecl *F = C ? C->getDirectCallee() : nullptr;
-  if (!F || !F->getDeclName().isIdentifier())
-    return false;
-  llvm::StringRef Name = F->getName();
-  if (Name == "malloc" || Name == "calloc" || Name == "realloc" || Name == "aligned_alloc" || Name == "data")
-    return true;
-  return false;
-}
-
-void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
-  const Expr *E = Source->IgnoreParenImpCasts();
-  auto From = [&](Origin::Kind K, std::string What) {
-    Graph.facts(Node).Origins.push_back({K, View.where(E->getExprLoc()), std::move(What)});
-  };
-  auto Tracked = [&](const ValueDecl *D) {
-    if (Facts.Aliases.count(D->getLocation().getRawEncoding()))
-      return true;
-    std::optional<NodeId> Other = Graph.node(D);
-    if (Other)
-      Graph.unite(Node, *Other);
-    return Other.has_value();
-  };
-  if (E->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull)) {
-    if (std::optional<Range> R = View.range(Source->getSourceRange()))
-      Graph.facts(Node).Sites.Nulls.push_back({*R});
-    else
-      Graph.refuse(Node, E->getExprLoc(), "a macro's body sets the pointer to null", "soa");
-    return;
-  }
-  if (const CastExpr *C = dyn_cast<CastExpr>(E)) {
-    const Expr *Inner = C->getSubExpr()->IgnoreParenImpCasts();
-    if (Inner->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
-      return flowInto(Node, Inner);
-    if (allocatesHostMemory(Inner))
-      return From(Origin::Host, "host memory");
-    return From(Origin::Unknown, "a cast from '" + Inner->getType().getAsString() + "'");
-  }
-  if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E)) {
-    for (const Expr *Arm : {C->getTrueExpr(), C->getFalseExpr()}) {
-      if (Arm->IgnoreParenImpCasts()->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
-        Graph.refuse(Node, Arm->getExprLoc(), "a condition chooses between the array and a null pointer", "soa");
-      else
-        flowInto(Node, Arm);
-    }
-    return;
-  }
-  if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E); B && B->isAdditiveOp())
-    return flowInto(Node, B->getLHS()->getType()->isPointerType() || B->getLHS()->getType()->isArrayType() ? B->getLHS() : B->getRHS());
-  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_AddrOf) {
-    const Expr *Of = U->getSubExpr()->IgnoreParenImpCasts();
-    if (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(Of))
-      return flowInto(Node, A->getBase());
-    if (const UnaryOperator *Target = dyn_cast<UnaryOperator>(Of); Target && Target->getOpcode() == UO_Deref)
-      return flowInto(Node, Target->getSubExpr());
-    if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Of); R && Facts.Aliases.count(R->getDecl()->getLocation().getRawEncoding()))
-      return;
-    return From(Origin::Host, "the address of a single object");
-  }
-  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E); R && Tracked(R->getDecl()))
-    return;
-  if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && Tracked(M->getMemberDecl()))
-    return;
-  if (const CallExpr *C = dyn_cast<CallExpr>(E); C && C->getDirectCallee() && C->getDirectCallee()->isDefined())
-    if (std::optional<NodeId> Other = Graph.result(C->getDirectCallee()))
-      return Graph.unite(Node, *Other);
-  if (E->getType()->isArrayType() || allocatesHostMemory(E))
-    return From(Origin::Host, "an array that is not cudaMalloc's");
-  From(Origin::Unknown, "a value that cannot be followed");
 }
 
 } // namespace restride

@@ -4,7 +4,8 @@
 // the array, with the place.
 //
 // Pointers.cpp follows pointers, Elements.cpp elements and their members,
-// HostSites.cpp calls of the CUDA runtime.
+// Aliases.cpp names of elements, HostSites.cpp calls of the CUDA runtime;
+// Origins.cpp looks the other way, at what is assigned to a pointer.
 #pragma once
 
 #include "analysis/program/Flow.h"

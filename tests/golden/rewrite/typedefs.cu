@@ -4,7 +4,7 @@
 // RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
 // RUN: FileCheck %s --check-prefix=ALIGN --input-file=%t/out/P/aos-align16/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/aos-align16/in.cu
-// RUN: FileCheck %s --check-prefix=NAMED --input-file=%t/out/body_s/soa/in.cu
+// RUN: FileCheck %s --check-prefix=NAMED --input-file=%t/out/body_t/soa/in.cu
 
 typedef struct {
   float x, y;
@@ -18,21 +18,21 @@ typedef struct body_s {
   float x, y;
 } body_t;
 // NAMED: } body_t;
-// NAMED: struct body_s_soa {
+// NAMED: struct body_t_soa {
 
 __global__ void k(P *p, body_t *b) {
   // SOA: __global__ void k(PSoA p, body_t *b) {
-  // NAMED: __global__ void k(P *p, body_s_soa b) {
+  // NAMED: __global__ void k(P *p, body_t_soa b) {
   p[threadIdx.x].x += b[threadIdx.x].y;
 }
 
 int main() {
   P *d;
   struct body_s *b;
-  // NAMED: body_s_soa b;
+  // NAMED: body_t_soa b;
   cudaMalloc(&d, 64 * sizeof(P));
   cudaMalloc(&b, 64 * sizeof(body_t));
-  // NAMED: body_s_soa_malloc(&b, 64 * sizeof(body_t));
+  // NAMED: body_t_soa_malloc(&b, 64 * sizeof(body_t));
   k<<<1, 32>>>(d, b);
   cudaFree(d);
   cudaFree(b);

@@ -1,0 +1,85 @@
+// What a value brings into a tracked pointer: another tracked pointer, null, or
+// memory that is not the program's device memory.
+
+#include "analysis/program/Uses.h"
+
+using namespace clang;
+
+namespace restride {
+
+/// Memory of the host, or null where the call is of something else.
+static bool allocatesHostMemory(const Expr *E) {
+  if (isa<CXXNewExpr>(E))
+    return true;
+  const CallExpr *C = dyn_cast<CallExpr>(E);
+  const FunctionDecl *F = C ? C->getDirectCallee() : nullptr;
+  if (!F || !F->getDeclName().isIdentifier())
+    return false;
+  llvm::StringRef Name = F->getName();
+  if (Name == "malloc" || Name == "calloc" || Name == "realloc" || Name == "aligned_alloc" || Name == "data")
+    return true;
+  return false;
+}
+
+void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
+  const Expr *E = Source->IgnoreParenImpCasts();
+  auto From = [&](Origin::Kind K, std::string What) {
+    Graph.facts(Node).Origins.push_back({K, View.where(E->getExprLoc()), std::move(What)});
+  };
+  auto Tracked = [&](const ValueDecl *D) {
+    if (Facts.Aliases.count(D->getLocation().getRawEncoding()))
+      return true;
+    std::optional<NodeId> Other = Graph.node(D);
+    if (Other)
+      Graph.unite(Node, *Other);
+    return Other.has_value();
+  };
+  if (E->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull)) {
+    if (std::optional<Range> R = View.range(Source->getSourceRange()))
+      Graph.facts(Node).Sites.Nulls.push_back({*R});
+    else
+      Graph.refuse(Node, E->getExprLoc(), "a macro's body sets the pointer to null", "soa");
+    return;
+  }
+  if (const CastExpr *C = dyn_cast<CastExpr>(E)) {
+    const Expr *Inner = C->getSubExpr()->IgnoreParenImpCasts();
+    if (Inner->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
+      return flowInto(Node, Inner);
+    if (allocatesHostMemory(Inner))
+      return From(Origin::Host, "host memory");
+    return From(Origin::Unknown, "a cast from '" + Inner->getType().getAsString() + "'");
+  }
+  if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E)) {
+    for (const Expr *Arm : {C->getTrueExpr(), C->getFalseExpr()}) {
+      if (Arm->IgnoreParenImpCasts()->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
+        Graph.refuse(Node, Arm->getExprLoc(), "a condition chooses between the array and a null pointer", "soa");
+      else
+        flowInto(Node, Arm);
+    }
+    return;
+  }
+  if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E); B && B->isAdditiveOp())
+    return flowInto(Node, B->getLHS()->getType()->isPointerType() || B->getLHS()->getType()->isArrayType() ? B->getLHS() : B->getRHS());
+  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_AddrOf) {
+    const Expr *Of = U->getSubExpr()->IgnoreParenImpCasts();
+    if (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(Of))
+      return flowInto(Node, A->getBase());
+    if (const UnaryOperator *Target = dyn_cast<UnaryOperator>(Of); Target && Target->getOpcode() == UO_Deref)
+      return flowInto(Node, Target->getSubExpr());
+    if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Of); R && Facts.Aliases.count(R->getDecl()->getLocation().getRawEncoding()))
+      return;
+    return From(Origin::Host, "the address of a single object");
+  }
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E); R && Tracked(R->getDecl()))
+    return;
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && Tracked(M->getMemberDecl()))
+    return;
+  if (const CallExpr *C = dyn_cast<CallExpr>(E); C && C->getDirectCallee() && C->getDirectCallee()->isDefined())
+    if (std::optional<NodeId> Other = Graph.result(C->getDirectCallee()))
+      return Graph.unite(Node, *Other);
+  if (E->getType()->isArrayType() || allocatesHostMemory(E))
+    return From(Origin::Host, "an array that is not cudaMalloc's");
+  From(Origin::Unknown, "a value that cannot be followed");
+}
+
+} // namespace restride
