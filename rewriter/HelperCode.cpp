@@ -34,7 +34,7 @@ std::string handleName(const Record &R, const Layout &L, const std::vector<std::
 
 bool isHelperWord(llvm::StringRef Name) {
   static constexpr llvm::StringRef Words[] = {"base", "bytes", "dst", "e",    "first", "flags",   "freed",  "from", "i",    "kind", "n",
-                                              "p",    "r",     "src", "step", "stream", "staging", "to",     "value"};
+                                              "p",    "r",     "src", "args", "stream", "staging", "to",     "value"};
   return llvm::is_contained(Words, Name) || (Name.size() == 1 && Name[0] >= 'j');
 }
 
@@ -238,38 +238,48 @@ std::string Writer::copies(const std::set<HostCall::Api> &Apis, bool At, const s
   return Out;
 }
 
-static std::string launch(const std::string &Kernel, const std::string &Arguments) {
-  return Kernel + "<<<(n + 255) / 256, 256, 0, stream>>>(" + Arguments + ", n);\n";
+/// The arguments of a conversion kernel, for launch() below. Not `<<<...>>>`:
+/// its error could only be asked for together with those of the program's own
+/// launches.
+static std::string launchArguments(const std::string &Names) {
+  std::string Out = "  void *args[] = {";
+  for (llvm::StringRef Name : llvm::split(Names, ", "))
+    Out += "&" + Name.str() + ", ";
+  return Out + "&n};\n";
+}
+
+static std::string launch(const std::string &Kernel) {
+  return "cudaLaunchKernel((const void *)" + Kernel + ", dim3((n + 255) / 256), dim3(256), args, 0, stream);\n";
+}
+
+/// The staging buffer is taken and given back on the caller's stream.
+static std::string staged(const Record &R, const std::string &Work) {
+  return "  " + R.Name + " *staging = nullptr;\n" +
+         "  cudaError_t e = cudaMallocAsync((void **)&staging, bytes, stream);\n"
+         "  if (e != cudaSuccess)\n    return e;\n" +
+         Work +
+         "  cudaError_t freed = cudaFreeAsync(staging, stream);\n"
+         "  if (e == cudaSuccess)\n    e = freed;\n";
 }
 
 std::string Writer::copyIn(const HelperNeeds &N) const {
-  std::string Body = "  " + R.Name + " *staging = nullptr;\n"
-                     "  cudaError_t e = cudaMallocAsync((void **)&staging, bytes, stream);\n"
-                     "  if (e != cudaSuccess)\n    return e;\n"
-                     "  e = cudaMemcpyAsync(staging, src, bytes, kind, stream);\n"
-                     "  if (e == cudaSuccess) {\n    " + launch(H + "_scatter", std::string("dst, ") + (N.InAt ? "first, " : "") + "staging") +
-                     "    e = cudaPeekAtLastError();\n  }\n"
-                     "  cudaError_t freed = cudaFreeAsync(staging, stream);\n"
-                     "  if (e == cudaSuccess)\n    e = freed;\n";
+  std::string First = N.InAt ? "first, " : "";
+  std::string Work = launchArguments("dst, " + First + "staging") + "  e = cudaMemcpyAsync(staging, src, bytes, kind, stream);\n" +
+                     "  if (e == cudaSuccess)\n    e = " + launch(H + "_scatter");
   return copies(N.In, N.InAt, Value + "dst, " + (N.InAt ? "ptrdiff_t first, " : "") + "const void *src, size_t bytes, cudaMemcpyKind kind",
-                std::string("dst, ") + (N.InAt ? "first, " : "") + "src, bytes, kind", Body);
+                "dst, " + First + "src, bytes, kind", staged(R, Work));
 }
 
 std::string Writer::copyOut(const HelperNeeds &N) const {
-  std::string Body = "  " + R.Name + " *staging = nullptr;\n"
-                     "  cudaError_t e = cudaMallocAsync((void **)&staging, bytes, stream);\n"
-                     "  if (e != cudaSuccess)\n    return e;\n"
-                     "  " + launch(H + "_gather", std::string("staging, src") + (N.OutAt ? ", first" : "")) +
-                     "  e = cudaPeekAtLastError();\n"
-                     "  if (e == cudaSuccess)\n    e = cudaMemcpyAsync(dst, staging, bytes, kind, stream);\n"
-                     "  cudaError_t freed = cudaFreeAsync(staging, stream);\n"
-                     "  if (e == cudaSuccess)\n    e = freed;\n";
+  std::string First = N.OutAt ? "first, " : "";
+  std::string Work = launchArguments(std::string("staging, src") + (N.OutAt ? ", first" : "")) + "  e = " + launch(H + "_gather") +
+                     "  if (e == cudaSuccess)\n    e = cudaMemcpyAsync(dst, staging, bytes, kind, stream);\n";
   return copies(N.Out, N.OutAt, "void *dst, " + ConstValue + "src, " + (N.OutAt ? "ptrdiff_t first, " : "") + "size_t bytes, cudaMemcpyKind kind",
-                std::string("dst, src, ") + (N.OutAt ? "first, " : "") + "bytes, kind", Body);
+                "dst, src, " + First + "bytes, kind", staged(R, Work));
 }
 
 std::string Writer::copyWithin(const HelperNeeds &N) const {
-  std::string Body = "  " + launch(H + "_copy", N.WithinAt ? "dst, to, src, from" : "dst, src") + "  cudaError_t e = cudaPeekAtLastError();\n";
+  std::string Body = launchArguments(N.WithinAt ? "dst, to, src, from" : "dst, src") + "  cudaError_t e = " + launch(H + "_copy");
   return copies(N.Within, N.WithinAt,
                 Value + "dst, " + (N.WithinAt ? "ptrdiff_t to, " : "") + ConstValue + "src, " + (N.WithinAt ? "ptrdiff_t from, " : "") +
                     "size_t bytes, cudaMemcpyKind",
@@ -283,8 +293,8 @@ std::string Writer::fill(const HelperNeeds &N) const {
     Out += "static inline cudaError_t " + helperName(H, What) + "(" + Value + "dst, " + (N.FillAt ? "ptrdiff_t first, " : "") +
            "int value, size_t bytes" + (Async ? ", cudaStream_t stream = 0" : "") + ") {\n" + "  size_t n = bytes / sizeof(" + R.Name +
            ");\n  if (n * sizeof(" + R.Name + ") != bytes)\n    return cudaErrorInvalidValue;\n  if (n == 0)\n    return cudaSuccess;\n" +
-           (Async ? "" : "  cudaStream_t stream = 0;\n") + "  " + launch(H + "_fill", std::string("dst, ") + (N.FillAt ? "first, " : "") + "value") +
-           "  return cudaPeekAtLastError();\n}\n";
+           (Async ? "" : "  cudaStream_t stream = 0;\n") + launchArguments(std::string("dst, ") + (N.FillAt ? "first, " : "") + "value") +
+           "  return " + launch(H + "_fill") + "}\n";
   }
   return Out;
 }

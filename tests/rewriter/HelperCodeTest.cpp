@@ -66,6 +66,19 @@ TEST(HelperCode, allocatesAWholeNumberOfTiles) {
   EXPECT_TRUE(contains(Text, "(n + 31) / 32 * sizeof(H)")) << Text;
 }
 
+// A program may have an error pending that it does not care about, such as
+// cudaErrorPeerAccessAlreadyEnabled: it is neither ours to report nor to clear.
+TEST(HelperCode, leavesPendingErrorsAlone) {
+  HelperNeeds Needs;
+  Needs.In = Needs.Out = Needs.Within = {HostCall::Memcpy, HostCall::MemcpyAsync};
+  Needs.Fill = {HostCall::Memset};
+  Needs.OutAt = true;
+  std::string Text = code(shapes::pair(), "soa", Needs);
+  EXPECT_FALSE(contains(Text, "LastError")) << Text;
+  EXPECT_TRUE(contains(Text, "void *args[] = {&staging, &src, &first, &n};")) << Text;
+  EXPECT_TRUE(contains(Text, "e = cudaLaunchKernel((const void *)H_gather, dim3((n + 255) / 256), dim3(256), args, 0, stream);")) << Text;
+}
+
 TEST(HelperCode, shiftsEveryPointer) {
   HelperNeeds Needs;
   Needs.Shift = true;
