@@ -1,0 +1,60 @@
+#include "analysis/program/MergeSites.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace restride {
+
+/// Instantiations of one template tell the same story about the same text.
+template <typename T, typename Same> static void dropRepeats(std::vector<T> &Sites, Same IsSame) {
+  std::vector<T> Kept;
+  for (T &S : Sites)
+    if (llvm::none_of(Kept, [&](const T &K) { return IsSame(K, S); }))
+      Kept.push_back(std::move(S));
+  Sites = std::move(Kept);
+}
+
+static bool samePath(const std::vector<Step> &A, const std::vector<Step> &B) {
+  return A.size() == B.size() && std::equal(A.begin(), A.end(), B.begin(), [](const Step &X, const Step &Y) {
+           return X.Member == Y.Member && X.Subscripts == Y.Subscripts;
+         });
+}
+
+void dropRepeats(Candidate &C) {
+  dropRepeats(C.Accesses, [](const Access &A, const Access &B) {
+    return A.K == B.K && A.Whole == B.Whole && samePath(A.Path, B.Path);
+  });
+  dropRepeats(C.Aliases, [](const Alias &A, const Alias &B) { return A.Declaration == B.Declaration; });
+  dropRepeats(C.Shifts, [](const Shift &A, const Shift &B) { return A.Whole == B.Whole; });
+  dropRepeats(C.Nulls, [](const NullValue &A, const NullValue &B) { return A.Whole == B.Whole; });
+  dropRepeats(C.Tests, [](const PointerTest &A, const PointerTest &B) { return A.Pointer == B.Pointer; });
+  dropRepeats(C.Sizes, [](const SizeOf &A, const SizeOf &B) { return A.Operand == B.Operand; });
+  dropRepeats(C.Kernels, [](const std::string &A, const std::string &B) { return A == B; });
+  dropRepeats(C.Refusals, [](const Refusal &A, const Refusal &B) {
+    return A.Where == B.Where && A.Layout == B.Layout && A.Reason == B.Reason;
+  });
+  // One text that reads differently in two instantiations cannot be edited.
+  for (size_t I = 0; I < C.Accesses.size(); ++I)
+    for (size_t J = I + 1; J < C.Accesses.size(); ++J)
+      if (C.Accesses[I].Whole == C.Accesses[J].Whole)
+        C.Refusals.push_back({"", C.Accesses[I].Where, "this access means different things in two instantiations"});
+}
+
+/// The two sides of a device-to-device copy were met one by one.
+void joinCopies(Candidate &C) {
+  std::vector<HostCall> Out;
+  for (HostCall &Call : C.Calls) {
+    auto Same = llvm::find_if(Out, [&](const HostCall &O) { return O.Callee == Call.Callee; });
+    if (Same == Out.end()) {
+      Out.push_back(std::move(Call));
+      continue;
+    }
+    for (HostCall::Pointer &P : Call.Pointers)
+      if (llvm::none_of(Same->Pointers, [&](const HostCall::Pointer &O) { return O.Argument == P.Argument; }))
+        Same->Pointers.push_back(std::move(P));
+  }
+  for (HostCall &Call : Out)
+    llvm::sort(Call.Pointers, [](const HostCall::Pointer &A, const HostCall::Pointer &B) { return A.Argument < B.Argument; });
+  C.Calls = std::move(Out);
+}
+
+} // namespace restride
