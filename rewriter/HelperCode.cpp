@@ -166,8 +166,8 @@ std::string Writer::allocate(HostCall::Api What) const {
   uint64_t Total = 0;
   for (const Leaf &One : All)
     Total += One.Size;
-  Out += "  size_t n = (" + Count + " + " + std::to_string(L.countGranule() - 1) + ") / " + Granule + " * " + Granule +
-         "; // keeps every array aligned\n";
+  Out += "  size_t n = " + Count + ";\n";
+  Out += "  n = (n + " + std::to_string(L.countGranule() - 1) + ") / " + Granule + " * " + Granule + "; // keeps every array aligned\n";
   Out += "  char *base = nullptr;\n";
   Out += "  cudaError_t e = " + Call + "((void **)&base, n * " + std::to_string(Total) + Pass + ");\n";
   uint64_t Before = 0;
@@ -200,7 +200,7 @@ std::string Writer::conversionKernels(const HelperNeeds &N) const {
   auto At = [](bool Offset, const char *First) { return Offset ? std::string(First) + " + i" : std::string("i"); };
   auto Parameter = [](bool Offset, const char *First) { return Offset ? std::string("ptrdiff_t ") + First + ", " : std::string(); };
   auto Kernel = [&](const char *Name, const std::string &Parameters, const std::string &Before, const std::string &Body) {
-    return "static __global__ void " + H + "_" + Name + "(" + Parameters + "size_t n) {\n" + Before + EveryElement + "    " + Body + "\n}\n";
+    return "\nstatic __global__ void " + H + "_" + Name + "(" + Parameters + "size_t n) {\n" + Before + EveryElement + "    " + Body + "\n}\n";
   };
   std::string Out;
   if (!N.In.empty())
@@ -316,7 +316,8 @@ std::string Writer::run(HelperNeeds N) {
     Parts.push_back(allocate(What));
   for (HostCall::Api What : N.Release)
     Parts.push_back(release(What));
-  Parts.push_back(conversionKernels(N));
+  if (std::string Kernels = conversionKernels(N); !Kernels.empty())
+    Parts.push_back(Kernels.substr(1));
   if (!N.In.empty())
     Parts.push_back(copyIn(N));
   if (!N.Out.empty())
