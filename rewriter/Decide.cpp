@@ -54,7 +54,7 @@ static void runTrial(Trial &T, size_t I, const DecideInput &In, VariantCompiler 
   T.Text = std::move(*Text);
   llvm::Expected<Compiled> Code = Compiler.compile(T.Text.Text);
   if (!Code)
-    return Refuse(Code.takeError(), "the rewritten program does not compile: ");
+    return Refuse(Code.takeError(), T.L == catalogue().front() ? "it does not compile: " : "the rewritten program does not compile: ");
   T.Code = std::move(*Code);
   llvm::Expected<cost::Score> Score = scorePlan(In.P, T.Layouts, Kernels, *T.Code.Module, In.Gpu, model(In.O));
   if (!Score)
@@ -131,7 +131,7 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
     // The first compile of a text is the slowest, and the others need its verdict.
     runTrial(All.front(), I, In, Compiler, Kernels);
     if (All.front().Refused)
-      return llvm::createStringError("'" + In.Spelled + "' as it is: " + All.front().Refused->Reason);
+      return llvm::createStringError("'" + In.Spelled + "' for " + In.Gpu.Arch + ": " + All.front().Refused->Reason);
     for (Trial &T : llvm::MutableArrayRef(All).drop_front())
       if (!T.Refused)
         Pool.async([&T, &In, &Compiler, &Kernels, I] { runTrial(T, I, In, Compiler, Kernels); });
