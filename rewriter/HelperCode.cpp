@@ -6,18 +6,6 @@
 
 namespace restride {
 
-void HelperNeeds::add(const HelperNeeds &O) {
-  In.insert(O.In.begin(), O.In.end());
-  Out.insert(O.Out.begin(), O.Out.end());
-  Within.insert(O.Within.begin(), O.Within.end());
-  Fill.insert(O.Fill.begin(), O.Fill.end());
-  Allocate.insert(O.Allocate.begin(), O.Allocate.end());
-  Release.insert(O.Release.begin(), O.Release.end());
-  PartStores.insert(O.PartStores.begin(), O.PartStores.end());
-  InAt |= O.InAt, OutAt |= O.OutAt, WithinAt |= O.WithinAt, FillAt |= O.FillAt;
-  Load |= O.Load, Store |= O.Store, Shift |= O.Shift;
-}
-
 std::string handleName(const Record &R, const Layout &L, const std::vector<std::string> &Taken) {
   std::string Base = R.Name.substr(R.Name.rfind(':') == std::string::npos ? 0 : R.Name.rfind(':') + 1);
   bool Lower = std::none_of(Base.begin(), Base.end(), [](char C) { return llvm::isUpper(C); });
@@ -69,7 +57,7 @@ private:
   std::string allocate(HostCall::Api What) const;
   std::string release(HostCall::Api What) const;
   std::string conversionKernels(const HelperNeeds &N) const;
-  std::string copies(const std::set<HostCall::Api> &Apis, bool At, const std::string &Parameters, const std::string &Arguments,
+  std::string copies(const std::set<HostCall::Api> &Apis, const std::string &Parameters, const std::string &Arguments,
                      const std::string &Body) const;
   std::string copyIn(const HelperNeeds &N) const;
   std::string copyOut(const HelperNeeds &N) const;
@@ -220,7 +208,7 @@ std::string Writer::conversionKernels(const HelperNeeds &N) const {
 
 /// cudaMemcpy and cudaMemcpyAsync of one direction. \p Body enqueues on `stream`
 /// and leaves its error in `e`.
-std::string Writer::copies(const std::set<HostCall::Api> &Apis, bool At, const std::string &Parameters, const std::string &Arguments,
+std::string Writer::copies(const std::set<HostCall::Api> &Apis, const std::string &Parameters, const std::string &Arguments,
                            const std::string &Body) const {
   bool Async = Apis.count(HostCall::MemcpyAsync), Sync = Apis.count(HostCall::Memcpy);
   std::string Check = "  size_t n = bytes / sizeof(" + R.Name + ");\n  if (n * sizeof(" + R.Name +
@@ -266,7 +254,7 @@ std::string Writer::copyIn(const HelperNeeds &N) const {
   std::string First = N.InAt ? "first, " : "";
   std::string Work = launchArguments("dst, " + First + "staging") + "  e = cudaMemcpyAsync(staging, src, bytes, kind, stream);\n" +
                      "  if (e == cudaSuccess)\n    e = " + launch(H + "_scatter");
-  return copies(N.In, N.InAt, Value + "dst, " + (N.InAt ? "ptrdiff_t first, " : "") + "const void *src, size_t bytes, cudaMemcpyKind kind",
+  return copies(N.In, Value + "dst, " + (N.InAt ? "ptrdiff_t first, " : "") + "const void *src, size_t bytes, cudaMemcpyKind kind",
                 "dst, " + First + "src, bytes, kind", staged(R, Work));
 }
 
@@ -274,13 +262,13 @@ std::string Writer::copyOut(const HelperNeeds &N) const {
   std::string First = N.OutAt ? "first, " : "";
   std::string Work = launchArguments(std::string("staging, src") + (N.OutAt ? ", first" : "")) + "  e = " + launch(H + "_gather") +
                      "  if (e == cudaSuccess)\n    e = cudaMemcpyAsync(dst, staging, bytes, kind, stream);\n";
-  return copies(N.Out, N.OutAt, "void *dst, " + ConstValue + "src, " + (N.OutAt ? "ptrdiff_t first, " : "") + "size_t bytes, cudaMemcpyKind kind",
+  return copies(N.Out, "void *dst, " + ConstValue + "src, " + (N.OutAt ? "ptrdiff_t first, " : "") + "size_t bytes, cudaMemcpyKind kind",
                 "dst, src, " + First + "bytes, kind", staged(R, Work));
 }
 
 std::string Writer::copyWithin(const HelperNeeds &N) const {
   std::string Body = launchArguments(N.WithinAt ? "dst, to, src, from" : "dst, src") + "  cudaError_t e = " + launch(H + "_copy");
-  return copies(N.Within, N.WithinAt,
+  return copies(N.Within,
                 Value + "dst, " + (N.WithinAt ? "ptrdiff_t to, " : "") + ConstValue + "src, " + (N.WithinAt ? "ptrdiff_t from, " : "") +
                     "size_t bytes, cudaMemcpyKind",
                 N.WithinAt ? "dst, to, src, from, bytes, cudaMemcpyDeviceToDevice" : "dst, src, bytes, cudaMemcpyDeviceToDevice", Body);

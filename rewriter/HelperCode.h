@@ -19,7 +19,6 @@ struct HelperNeeds {
   bool Load = false, Store = false, Shift = false;
   /// Nested records stored as a whole: path of members.
   std::set<std::vector<std::string>> PartStores;
-  void add(const HelperNeeds &Other);
 };
 
 /// "ParticleSoA", or "particle_soa" beside lower-case names; different from

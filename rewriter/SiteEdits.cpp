@@ -231,7 +231,7 @@ void addCallNeeds(const Move &M, HelperNeeds &Needs) {
     callNeeds(H, M, Needs);
 }
 
-std::vector<Edit> siteEdits(const Move &M, llvm::StringRef Source, HelperNeeds &Needs) {
+std::vector<Edit> siteEdits(const Move &M, HelperNeeds &Needs) {
   std::vector<Edit> Out;
   for (const Access &A : M.C.Accesses)
     if (std::optional<Edit> E = accessEdit(M, A, Needs))

@@ -18,7 +18,7 @@ void addCallNeeds(const Move &M, HelperNeeds &Needs);
 
 /// Edits for accesses, aliases, shifts, null values, tests, sizes and runtime calls, and
 /// what they need of the helper code.
-std::vector<Edit> siteEdits(const Move &M, llvm::StringRef Source, HelperNeeds &Needs);
+std::vector<Edit> siteEdits(const Move &M, HelperNeeds &Needs);
 
 /// Edits for declarations, whose declarators may move to different layouts.
 /// \p Moves has an entry per candidate; null where it stays.

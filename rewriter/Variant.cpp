@@ -74,7 +74,7 @@ llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts, ll
   // Two arrays may share their helpers, so the edits wait until all needs are known.
   for (const std::unique_ptr<Move> &M : Moves)
     if (M)
-      for (Edit &E : siteEdits(*M, Source, Code[{M->C.HelperAt, M->Handle}].Needs))
+      for (Edit &E : siteEdits(*M, Code[{M->C.HelperAt, M->Handle}].Needs))
         Edits.push_back(std::move(E));
   for (Edit &E : declarationEdits(P.Declarations, ByCandidate, Source))
     Edits.push_back(std::move(E));

@@ -12,7 +12,4 @@ namespace restride {
 /// preprocessor left out: what they say is not known.
 Program findCandidates(clang::ASTContext &Context, llvm::ArrayRef<Range> Skipped);
 
-/// One line per fact, for tests.
-std::string dump(const Program &P);
-
 } // namespace restride

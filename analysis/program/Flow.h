@@ -33,7 +33,6 @@ struct NodeFacts {
   Location Where;
   std::optional<Range> Scope; ///< of that function
   bool KernelParameter = false;
-  bool Reassigned = false; ///< assigned after its initialisation, or its address taken
   std::vector<std::string> Kernels;
   std::vector<Origin> Origins;
   std::vector<std::vector<std::string>> WholeArrays; ///< paths of member arrays used as pointers

@@ -70,7 +70,6 @@ bool UseClassifier::runtimeCall(const CallExpr *Call, const Expr *E, const Point
     Place.Plain = View.range(Plain->getSourceRange());
     if (!Place.Plain)
       return Macro();
-    Graph.facts(P.Node).Reassigned = true;
   } else {
     std::optional<Element> What = elementOf(P, E->getExprLoc());
     if (!What)

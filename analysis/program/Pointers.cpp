@@ -214,7 +214,6 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
       if (B->getLHS() == E) {
         if (!Plain)
           return Unknown();
-        Graph.facts(P.Node).Reassigned = true;
         if (!resultIsUnused(B))
           return Unknown("the value of an assignment to the pointer is used");
         return flowInto(P.Node, B->getRHS());
@@ -334,10 +333,8 @@ void UseClassifier::pointerArgument(const CallExpr *Call, const Expr *E, const P
   if (isa<CXXOperatorCallExpr>(Call) || Argument >= Callee->getNumParams())
     return Unknown("the pointer is passed to " + Name + ", which takes anything");
   bool Swap = Callee->isInStdNamespace() && Callee->getName() == "swap" && Call->getNumArgs() == 2;
-  if (Swap) {
-    Graph.facts(P.Node).Reassigned = true;
+  if (Swap)
     return P.Terms.empty() ? flowInto(P.Node, Call->getArg(1 - Argument)) : Unknown("a pointer into the array is swapped");
-  }
   const ParmVarDecl *Parameter = Callee->getParamDecl(Argument);
   std::optional<NodeId> Node = Graph.node(Parameter);
   if (!Node)
