@@ -83,7 +83,7 @@ public:
         Ready(std::async(std::launch::async,
                          [this, Lean = std::move(Lean)]() mutable { return build(std::move(Lean)); })) {}
 
-  Expected<std::string> compile(StringRef Variant) override;
+  Expected<std::string> compile(ArrayRef<SourceText> Changed) override;
 
 private:
   std::shared_ptr<const Base> build(Base B) const;
@@ -159,7 +159,8 @@ static Expected<std::string> compileWith(const Base &B, StringRef Variant) {
   return Ptx.str().str();
 }
 
-Expected<std::string> ClangCompiler::compile(StringRef Variant) {
+Expected<std::string> ClangCompiler::compile(ArrayRef<SourceText> Changed) {
+  StringRef Variant = Changed.empty() ? StringRef(Text) : StringRef(Changed.front().Text);
   if (!NeedsFull) {
     Expected<std::string> Ptx = compileWith(*Ready.get(), Variant);
     if (Ptx)
@@ -205,3 +206,5 @@ Expected<std::unique_ptr<Compiler>> createClangCompiler(StringRef MainFile, Stri
 }
 
 } // namespace restride::ptx
+
+namespace restride::ptx { Language languageOf(llvm::StringRef, llvm::ArrayRef<std::string>) { return Language::Cuda; } }

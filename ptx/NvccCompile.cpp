@@ -17,7 +17,7 @@ class NvccCompiler : public Compiler {
 public:
   NvccCompiler(std::string MainFile, CompileOptions Options)
       : MainFile(std::move(MainFile)), Options(std::move(Options)) {}
-  Expected<std::string> compile(StringRef Text) override;
+  Expected<std::string> compile(ArrayRef<SourceText> Changed) override;
 
 private:
   std::vector<std::string> arguments(StringRef Source, StringRef Result) const;
@@ -85,7 +85,8 @@ static std::string firstError(StringRef Log) {
   return Last.str();
 }
 
-Expected<std::string> NvccCompiler::compile(StringRef Text) {
+Expected<std::string> NvccCompiler::compile(ArrayRef<SourceText> Changed) {
+  StringRef Text = Changed.front().Text;
   Expected<TemporaryFile> Source = TemporaryFile::create("cu", ("#line 1 \"" + MainFile + "\"\n" + Text).str());
   if (!Source)
     return Source.takeError();

@@ -1,5 +1,5 @@
 #include "rewriter/Decide.h"
-#include "rewriter/Describe.h"
+#include "rewriter/EmitVariants.h"
 
 #include "llvm/Support/ThreadPool.h"
 
@@ -36,9 +36,9 @@ static std::vector<std::string> affectedKernels(const Program &P, size_t I) {
   std::vector<std::string> Out;
   for (const Candidate &C : P.Candidates)
     if (C.Where == P.Candidates[I].Where)
-      for (const std::string &K : C.Kernels)
-        if (!llvm::is_contained(Out, K))
-          Out.push_back(K);
+      for (const KernelParameter &K : C.Kernels)
+        if (!llvm::is_contained(Out, K.Kernel))
+          Out.push_back(K.Kernel);
   return Out;
 }
 
@@ -48,15 +48,15 @@ static void runTrial(Trial &T, size_t I, const DecideInput &In, VariantCompiler 
   auto Refuse = [&](llvm::Error E, llvm::StringRef What) {
     T.Refused = Refusal{T.L->name().str(), C.Where, (What + llvm::toString(std::move(E))).str()};
   };
-  llvm::Expected<Rewritten> Text = writeVariant(In.P, T.Layouts, In.Source);
+  llvm::Expected<Rewritten> Text = writeVariant(In.P, T.Layouts);
   if (!Text)
     return Refuse(Text.takeError(), "");
   T.Text = std::move(*Text);
-  llvm::Expected<Compiled> Code = Compiler.compile(T.Text.Text);
+  llvm::Expected<Compiled> Code = Compiler.compile(T.Text);
   if (!Code)
     return Refuse(Code.takeError(), T.L == catalogue().front() ? "it does not compile: " : "the rewritten program does not compile: ");
   T.Code = std::move(*Code);
-  llvm::Expected<cost::Score> Score = scorePlan(In.P, T.Layouts, Kernels, *T.Code.Module, In.Gpu, model(In.O));
+  llvm::Expected<cost::Score> Score = scorePlan(In.P, T.Layouts, Kernels, T.Code, In.Gpu, model(In.O));
   if (!Score)
     return Refuse(Score.takeError(), "it cannot be scored: ");
   T.Score = std::move(*Score);
@@ -114,14 +114,14 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
     const Candidate &C = In.P.Candidates[I];
     if (!isWanted(C, In.O))
       continue;
-    Report::Candidate Described = describe(C, In.P.File, In.Spelled);
+    Report::Candidate Described = describe(C, In.Names);
     if (C.refused() || In.O.List) {
       Described.Outcome = C.refused() ? Report::Status::Refused : Report::Status::Kept;
       if (!C.refused())
         for (const Layout *L : catalogue().drop_front())
           if (std::optional<Refusal> R = refusalOf(C, *L)) {
             R->Layout = L->name().str();
-            Described.Refusals.push_back(describe(*R, In.P.File, In.Spelled));
+            Described.Refusals.push_back(describe(*R, In.Names));
           }
       Out.Candidates.push_back(std::move(Described));
       continue;
@@ -131,7 +131,7 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
     // The first compile of a text is the slowest, and the others need its verdict.
     runTrial(All.front(), I, In, Compiler, Kernels);
     if (All.front().Refused)
-      return llvm::createStringError("'" + In.Spelled + "' for " + In.Gpu.Arch + ": " + All.front().Refused->Reason);
+      return llvm::createStringError("'" + In.Units.front().Command.SpelledFile + "' for " + In.Gpu.Arch + ": " + All.front().Refused->Reason);
     for (Trial &T : llvm::MutableArrayRef(All).drop_front())
       if (!T.Refused)
         Pool.async([&T, &In, &Compiler, &Kernels, I] { runTrial(T, I, In, Compiler, Kernels); });
@@ -140,12 +140,12 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
     Described.Refusals.clear();
     for (const Trial &T : All) {
       if (T.Refused) {
-        Described.Refusals.push_back(describe(*T.Refused, In.P.File, In.Spelled));
+        Described.Refusals.push_back(describe(*T.Refused, In.Names));
         continue;
       }
-      Report::Variant V = describe(C, In.P, *T.L, T.Score, T.Text, In.Source);
+      Report::Variant V = describe(C, In.P, *T.L, T.Score, T.Text);
       if (!In.O.EmitVariants.empty())
-        V.Files.push_back({In.P.File, T.Text.Text, T.Code.Ptx});
+        V.Files = variantFiles(In.P, In.Units, T.Text, T.Code);
       Described.Variants.push_back(std::move(V));
       for (const std::string &W : T.Score.Warnings)
         if (!llvm::is_contained(Out.Warnings, W))

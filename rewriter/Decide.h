@@ -1,8 +1,8 @@
-// Chooses a layout for each candidate of one file.
+// Chooses a layout for each candidate of a program.
 #pragma once
 
+#include "rewriter/Describe.h"
 #include "rewriter/Options.h"
-#include "rewriter/Report.h"
 #include "rewriter/Scoring.h"
 
 namespace restride {
@@ -13,11 +13,11 @@ struct Decision {
   std::vector<std::string> Warnings;
 };
 
-/// One file's facts and tools while its candidates are decided.
+/// A program's facts and tools while its candidates are decided.
 struct DecideInput {
   const Program &P;
-  llvm::StringRef Source;
-  llvm::StringRef Spelled; ///< the file as the user typed it
+  llvm::ArrayRef<ProgramUnit> Units;
+  const FileNames &Names;
   const Options &O;
   const cost::Gpu &Gpu;
 };

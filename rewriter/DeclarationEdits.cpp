@@ -32,17 +32,37 @@ static std::string specifiers(const Declaration &D, const Move &M, llvm::StringR
 
 static bool sameMove(const Move *A, const Move *B) { return A == B || (A && B && A->Handle == B->Handle); }
 
-/// Declarator without its star for a struct handle.
+/// Declarator without its star for a struct handle, and with the index that
+/// stands beside it.
 static Pieces declarator(const Declarator &D, const Move *M) {
-  if (!M || !M->L.handleIsStruct())
+  if (!M || M->L.elementIsRecord())
     return {D.Text};
   Pieces Out;
-  if (!D.Reference.empty())
-    Out.push_back(D.Reference);
-  unsigned End = D.Suffix ? D.Suffix->Begin : D.Text.End;
-  if (D.Name.Begin < End)
-    Out.push_back(Range{D.Name.Begin, End});
+  if (M->L.handleIsStruct()) {
+    if (!D.Reference.empty())
+      Out.push_back(D.Reference);
+    unsigned End = D.Suffix ? D.Suffix->Begin : D.Text.End;
+    if (D.Name.Begin < End)
+      Out.push_back(Range{D.Name.Begin, End});
+  } else if (D.ToElement) {
+    Out.push_back("*");
+    if (D.Name.Begin < D.Text.End)
+      Out.push_back(Range{D.Name.Begin, D.Text.End});
+  } else {
+    Out.push_back(D.Text);
+  }
+  if (!D.Index.empty()) {
+    Out.push_back(", ptrdiff_t" + (D.Index == " " ? "" : " " + D.Index));
+    if (D.HasDefault)
+      Out.push_back(" = 0");
+  }
   return Out;
+}
+
+/// Nothing but the record's name changes.
+static bool keepsDeclarators(const Declaration &D, const Move &M) {
+  return M.L.elementIsRecord() ||
+         (!M.L.handleIsStruct() && llvm::all_of(D.Declarators, [](const Declarator &One) { return One.Index.empty() && !One.ToElement; }));
 }
 
 /// The comma before declarator \p I, with blanks and comments around it.
@@ -66,21 +86,21 @@ std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llv
       // "auto *q = p": the star goes, the type follows the initialiser.
       for (const Declarator &One : D.Declarators)
         if (const Move *M = MoveOf(One); M && M->L.handleIsStruct() && One.Name.Begin > One.Text.Begin)
-          Out.push_back({{One.Text.Begin, One.Name.Begin}, {One.Reference}});
+          Out.push_back({{One.Text.Begin, One.Name.Begin}, {One.Reference}, D.Instance});
       continue;
     }
-    if (Same && !First->L.handleIsStruct()) {
+    if (Same && keepsDeclarators(D, *First)) {
       llvm::StringRef Old = Source.slice(D.RecordName.Begin, D.RecordName.End);
       std::string New = specifiers(D, *First, Source);
       New = New.substr(D.RecordName.Begin - D.Specifiers.Begin, New.size() - (D.RecordName.Begin - D.Specifiers.Begin) - (D.Specifiers.End - D.RecordName.End));
       if (Old != New)
-        Out.push_back({D.RecordName, {New}});
+        Out.push_back({D.RecordName, {New}, D.Instance});
       continue;
     }
     if (Same) {
       // An unnamed parameter has nothing behind its type; a function's result has the function's name.
       bool Unnamed = llvm::StringRef(",)").contains(Source.substr(D.Declarators.back().Text.End).take_front(1)) &&
-                     declarator(D.Declarators.front(), First).empty();
+                     D.Declarators.front().Name.Begin == D.Declarators.front().Name.End && First->L.handleIsStruct();
       std::string Type = specifiers(D, *First, Source);
       Pieces With{Unnamed ? llvm::StringRef(Type).rtrim().str() : Type};
       for (size_t I = 0; I < D.Declarators.size(); ++I) {
@@ -88,7 +108,7 @@ std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llv
           With.push_back(separator(D, I, Source).str());
         add(With, declarator(D.Declarators[I], First));
       }
-      Out.push_back({{D.Specifiers.Begin, D.Declarators.back().Text.End}, With});
+      Out.push_back({{D.Specifiers.Begin, D.Declarators.back().Text.End}, With, D.Instance});
       continue;
     }
     // Neighbours part: one declaration for each run of the same type, in order.
@@ -113,7 +133,7 @@ std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llv
       add(With, declarator(D.Declarators[I], M));
       Before = M;
     }
-    Out.push_back({{D.Specifiers.Begin, D.Declarators.back().Text.End}, With});
+    Out.push_back({{D.Specifiers.Begin, D.Declarators.back().Text.End}, With, D.Instance});
   }
   return Out;
 }

@@ -1,31 +1,49 @@
 #include "rewriter/Describe.h"
+#include "rewriter/KernelNames.h"
 #include "rewriter/SiteEdits.h"
 
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 #include <map>
 
 namespace restride {
 
-static Report::Place place(const Location &L, llvm::StringRef File, llvm::StringRef Spelled) {
-  return {L.File == File ? Spelled.str() : L.File, L.Line, L.Column};
+FileNames::FileNames(llvm::ArrayRef<const SourceCommand *> Commands) {
+  for (const SourceCommand *C : Commands) {
+    Known.push_back({C->File, C->SpelledFile});
+    llvm::SmallString<256> Real;
+    if (!llvm::sys::fs::real_path(C->File, Real))
+      Known.push_back({Real.str().str(), C->SpelledFile});
+  }
 }
 
-Report::Refusal describe(const Refusal &R, llvm::StringRef File, llvm::StringRef Spelled) {
-  return {R.Layout, place(R.Where, File, Spelled), R.Reason};
+std::string FileNames::spell(llvm::StringRef Path) const {
+  for (const auto &[File, Spelled] : Known)
+    if (File == Path)
+      return Spelled;
+  llvm::SmallString<256> Here;
+  if (!llvm::sys::fs::current_path(Here) && Path.starts_with((Here + "/").str()))
+    return Path.substr(Here.size() + 1).str();
+  return Path.str();
 }
 
-Report::Candidate describe(const Candidate &C, llvm::StringRef File, llvm::StringRef Spelled) {
+static Report::Place place(const Location &L, const FileNames &Names) { return {Names.spell(L.File), L.Line, L.Column}; }
+
+Report::Refusal describe(const Refusal &R, const FileNames &Names) { return {R.Layout, place(R.Where, Names), R.Reason}; }
+
+Report::Candidate describe(const Candidate &C, const FileNames &Names) {
   Report::Candidate Out;
   Out.Name = C.Name;
   Out.Array = C.Array;
-  Out.At = place(C.Where, File, Spelled);
-  Out.ArrayAt = place(C.ArrayWhere, File, Spelled);
+  Out.At = place(C.Where, Names);
+  Out.ArrayAt = place(C.ArrayWhere, Names);
   for (const Field &F : C.Type.Fields)
     Out.Fields.push_back(F.Name);
   Out.RecordBytes = C.Type.Size;
   for (const Refusal &R : C.Refusals)
-    Out.Refusals.push_back(describe(R, File, Spelled));
+    Out.Refusals.push_back(describe(R, Names));
   return Out;
 }
 
@@ -74,11 +92,11 @@ static std::string fieldName(const Access &A) {
 
 /// The smallest access of any candidate around \p Offset, or the one on the left
 /// of the assignment operator there. "*" for whole elements.
-static std::string fieldAt(const Program &P, unsigned Offset, llvm::StringRef Source) {
+static std::string fieldAt(const Program &P, unsigned Offset) {
   const Access *Best = nullptr;
   for (const Candidate &C : P.Candidates)
     for (const Access &A : C.Accesses) {
-      bool Assigned = A.Whole.End <= Offset && Source.slice(A.Whole.End, Offset).trim().empty();
+      bool Assigned = A.Whole.End <= Offset && P.Text.text().slice(A.Whole.End, Offset).trim().empty();
       bool Around = A.Whole.Begin <= Offset && Offset < A.Whole.End;
       if ((Around || Assigned) && (!Best || A.Whole.End - A.Whole.Begin < Best->Whole.End - Best->Whole.Begin))
         Best = &A;
@@ -86,14 +104,29 @@ static std::string fieldAt(const Program &P, unsigned Offset, llvm::StringRef So
   return Best ? fieldName(*Best) : "";
 }
 
-Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, const cost::Score &S, const Rewritten &Text,
-                         llvm::StringRef Source) {
+/// The file of \p P that the compiler calls \p Name, which may be relative.
+static std::optional<size_t> fileNamed(llvm::StringRef Name, const Program &P) {
+  std::optional<size_t> Best;
+  llvm::StringRef Tail = Name;
+  while (Tail.consume_front("./") || Tail.consume_front("../"))
+    ;
+  for (size_t I = 0; I < P.Text.files().size(); ++I) {
+    llvm::StringRef Path = P.Text.files()[I].Path;
+    if (Path == Name)
+      return I;
+    if (Path.ends_with(("/" + Tail).str()) && !Best)
+      Best = I;
+  }
+  return Best;
+}
+
+Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, const cost::Score &S, const Rewritten &Text) {
   Report::Variant Out;
   Out.Layout = L.name().str();
   Out.Groups = groups(C.Type, L);
   Out.PredictedCycles = S.Cycles;
   Out.ConversionCycles = S.ConversionCycles;
-  Lines New(Text.Text), Old(Source);
+  std::map<size_t, std::pair<Lines, Lines>> Known; // of a file: new and old
   for (const cost::KernelCost &K : S.Kernels) {
     Report::Kernel Kernel;
     Kernel.Name = kernelName(K.Name);
@@ -106,10 +139,14 @@ Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, 
       Report::Access Access;
       Access.Bytes = A.Bytes;
       Access.SectorsPerRequest = A.SectorsPerRequest;
-      if (A.Line && llvm::sys::path::filename(A.File) == llvm::sys::path::filename(P.File)) {
-        unsigned At = Text.original(New.offset(A.Line, A.Column));
-        std::tie(Access.Line, Access.Column) = Old.lineAndColumn(At);
-        Access.Field = fieldAt(P, At, Source);
+      if (std::optional<size_t> I = A.Line ? fileNamed(A.File, P) : std::nullopt) {
+        Range Old = P.Text.files()[*I].Text;
+        auto At = Known.try_emplace(*I, Lines(Text.file(*I)), Lines(P.Text.text(Old))).first;
+        unsigned Offset = Text.original(Text.Files[*I].Begin + At->second.first.offset(A.Line, A.Column));
+        if (Old.Begin <= Offset && Offset <= Old.End) {
+          std::tie(Access.Line, Access.Column) = At->second.second.lineAndColumn(Offset - Old.Begin);
+          Access.Field = fieldAt(P, Offset);
+        }
       }
       Kernel.Accesses.push_back(std::move(Access));
     }

@@ -6,12 +6,22 @@
 
 namespace restride {
 
+/// How the user names files, from how the compiler does.
+class FileNames {
+public:
+  /// \p Commands of the program's units.
+  explicit FileNames(llvm::ArrayRef<const SourceCommand *> Commands);
+  /// As the user typed it; of other files, from the current folder if they lie in it.
+  std::string spell(llvm::StringRef Path) const;
+
+private:
+  std::vector<std::pair<std::string, std::string>> Known;
+};
+
 /// What is known of a candidate before anything is scored.
-/// \p Spelled is the main file as the user typed it, \p File as the compiler did.
-Report::Candidate describe(const Candidate &C, llvm::StringRef File, llvm::StringRef Spelled);
-Report::Refusal describe(const Refusal &R, llvm::StringRef File, llvm::StringRef Spelled);
-/// One scored variant; accesses get the lines of \p Source and field names.
-Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, const cost::Score &S, const Rewritten &Text,
-                         llvm::StringRef Source);
+Report::Candidate describe(const Candidate &C, const FileNames &Names);
+Report::Refusal describe(const Refusal &R, const FileNames &Names);
+/// One scored variant; accesses get the lines of the original and field names.
+Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, const cost::Score &S, const Rewritten &Text);
 
 } // namespace restride

@@ -29,8 +29,13 @@ public:
     Active.resize(Edits.size());
   }
 
-  llvm::Expected<Rewritten> run() {
-    render({0, unsigned(Source.size())});
+  llvm::Expected<Rewritten> run(llvm::ArrayRef<Range> Parts) {
+    for (const Range &Part : Parts) {
+      unsigned Begin = Out.Text.size();
+      Windows = Source.slice(Part.Begin, Part.End).contains("\r\n");
+      render(Part);
+      Out.Files.push_back({Begin, unsigned(Out.Text.size())});
+    }
     if (!Problem.empty())
       return llvm::createStringError(Problem);
     for (size_t I = 0; I < Edits.size(); ++I)
@@ -92,7 +97,7 @@ private:
   }
 
   llvm::StringRef Source;
-  bool Windows = Source.contains("\r\n");
+  bool Windows = false;
   std::vector<Edit> Edits;
   std::vector<unsigned> Uses;
   std::vector<bool> Active;
@@ -103,8 +108,22 @@ private:
 
 } // namespace
 
-llvm::Expected<Rewritten> applyEdits(llvm::StringRef Source, std::vector<Edit> Edits) {
-  return Renderer(Source, std::move(Edits)).run();
+llvm::Expected<Rewritten> applyEdits(const Sources &Text, std::vector<Edit> Edits) {
+  std::vector<Range> Files;
+  for (const SourceFile &F : Text.files())
+    Files.push_back(F.Text);
+  return Renderer(Text.text(), std::move(Edits)).run(Files);
+}
+
+llvm::Expected<std::string> applyEdits(const Sources &Text, Range Part, llvm::ArrayRef<Edit> Edits) {
+  std::vector<Edit> Inside;
+  for (const Edit &E : Edits)
+    if (Part.contains(E.Where))
+      Inside.push_back(E);
+  llvm::Expected<Rewritten> Out = Renderer(Text.text(), std::move(Inside)).run(Part);
+  if (!Out)
+    return Out.takeError();
+  return std::move(Out->Text);
 }
 
 } // namespace restride

@@ -25,8 +25,10 @@ public:
       : SM(SM), Ranges(std::move(Ranges)) {}
 
   void SourceRangeSkipped(clang::SourceRange Range, clang::SourceLocation EndifLoc) override {
-    if (SM.isWrittenInMainFile(Range.getBegin()) && SM.isWrittenInMainFile(Range.getEnd()))
-      Ranges->push_back({SM.getFileOffset(Range.getBegin()), SM.getFileOffset(Range.getEnd())});
+    auto [File, Begin] = SM.getDecomposedLoc(Range.getBegin());
+    clang::OptionalFileEntryRef Entry = SM.getFileEntryRefForID(File);
+    if (Entry && !SM.isInSystemHeader(Range.getBegin()) && SM.getFileID(Range.getEnd()) == File)
+      Ranges->push_back({Entry->getFileEntry().tryGetRealPathName().str(), Begin, SM.getFileOffset(Range.getEnd())});
   }
 
 private:
@@ -94,7 +96,7 @@ static Expected<ParsedSource> parseWith(const SourceCommand &Command, const Cuda
       *Invocation, std::make_shared<clang::PCHContainerOperations>(), DiagOptions, Diags, &Action));
   if (!Ast || Diags->hasErrorOccurred())
     return createStringError("'" + Command.SpelledFile + "' does not parse; nothing is changed");
-  llvm::sort(*Skipped, [](SkippedRange A, SkippedRange B) { return A.Begin < B.Begin; });
+  llvm::sort(*Skipped, [](const SkippedRange &A, const SkippedRange &B) { return A.Begin < B.Begin; });
   return ParsedSource{std::move(Ast), std::move(*Skipped)};
 }
 
@@ -114,7 +116,8 @@ Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &To
   return parseFast(Command, Toolkit, std::nullopt, errs());
 }
 
-Error checkParses(const SourceCommand &Command, const CudaToolkit &Toolkit, StringRef Text) {
+Error checkParses(const SourceCommand &Command, const CudaToolkit &Toolkit, ArrayRef<ptx::SourceText> Changed) {
+  StringRef Text = Changed.front().Text;
   std::string Messages;
   raw_string_ostream OS(Messages);
   Expected<ParsedSource> Parsed = parseFast(Command, Toolkit, Text, OS);

@@ -2,6 +2,8 @@
 // kernels, launches and host code in one AST.
 #pragma once
 
+#include "analysis/program/ProgramFacts.h"
+#include "ptx/Compile.h"
 #include "rewriter/CudaToolkit.h"
 #include "rewriter/SourceCommand.h"
 
@@ -11,12 +13,6 @@
 #include <vector>
 
 namespace restride {
-
-/// Bytes [Begin, End) of the main file that the preprocessor skipped, from the
-/// '#' of the directive before to the name of the directive after.
-struct SkippedRange {
-  unsigned Begin = 0, End = 0;
-};
 
 struct ParsedSource {
   std::unique_ptr<clang::ASTUnit> Ast;
@@ -28,6 +24,6 @@ struct ParsedSource {
 llvm::Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit);
 
 /// Fails with the host compiler's first error about \p Text in the file's place.
-llvm::Error checkParses(const SourceCommand &Command, const CudaToolkit &Toolkit, llvm::StringRef Text);
+llvm::Error checkParses(const SourceCommand &Command, const CudaToolkit &Toolkit, llvm::ArrayRef<ptx::SourceText> Changed);
 
 } // namespace restride

@@ -1,12 +1,14 @@
 #include "rewriter/Pipeline.h"
 
-#include "analysis/program/FindCandidates.h"
+#include "analysis/program/Assemble.h"
 #include "rewriter/CudaToolkit.h"
 #include "rewriter/Decide.h"
+#include "rewriter/OtherReaders.h"
 #include "rewriter/Parse.h"
 
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-
 
 namespace restride {
 
@@ -25,87 +27,135 @@ static bool mayHaveCandidates(llvm::StringRef Source) {
   return Source.contains("__global__") && Source.contains("cudaMalloc") && (Source.contains("struct") || Source.contains("#include \""));
 }
 
-/// The compiler accepted \p Text on the device side, where it checks host
-/// code too. Only text that the preprocessor hides there must be parsed again.
-static llvm::Error checkFinal(const std::string &Text, VariantCompiler &Compiled, const SourceCommand &Command, const CudaToolkit &Toolkit) {
-  if (Compiled.knows(Text) && !llvm::StringRef(Text).contains("__CUDA_ARCH__"))
-    return llvm::Error::success();
-  llvm::Error E = checkParses(Command, Toolkit, Text);
-  if (!E)
-    return E;
-  return llvm::createStringError("'" + Command.SpelledFile + "' is left as it is, because the rewritten program does not compile: " +
-                                 llvm::toString(std::move(E)));
-}
-
 namespace {
 
-struct FileFacts {
-  Program P;
-  std::string Source;
+/// What a run knows beside the program.
+struct Settings {
+  const CudaToolkit &Toolkit;
+  const cost::Gpu &Gpu;
+  const Options &O;
 };
 
 } // namespace
 
-/// Source to candidates. The AST ends here; what follows works on values.
-static llvm::Expected<FileFacts> readFacts(const SourceCommand &Command, const CudaToolkit &Toolkit) {
-  llvm::Expected<ParsedSource> Parsed = parse(Command, Toolkit);
-  if (!Parsed)
-    return Parsed.takeError();
-  std::vector<Range> Skipped;
-  for (const SkippedRange &R : Parsed->Skipped)
-    Skipped.push_back({R.Begin, R.End});
-  clang::SourceManager &Sources = Parsed->Ast->getSourceManager();
-  FileFacts Out{findCandidates(Parsed->Ast->getASTContext(), Skipped), Sources.getBufferData(Sources.getMainFileID()).str()};
-  Out.P.File = Command.File;
-  return Out;
+/// Compilers begin to read the device's headers at once, beside the host's parse.
+static llvm::Error createCompilers(std::vector<ProgramUnit> &Units, const Settings &S) {
+  for (ProgramUnit &U : Units) {
+    if (U.Compiler)
+      continue;
+    llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> Buffer = llvm::MemoryBuffer::getFile(U.Command.File);
+    llvm::Expected<std::unique_ptr<ptx::Compiler>> Created =
+        createCompiler(U.Command, Buffer ? (*Buffer)->getBuffer() : "", S.Toolkit, S.Gpu, S.O);
+    if (!Created)
+      return Created.takeError();
+    U.Compiler = std::move(*Created);
+  }
+  return llvm::Error::success();
 }
 
-/// One file, from its text to the text of the winners.
-static llvm::Error runFile(const std::string &File, const CudaToolkit &Toolkit, const cost::Gpu &Gpu, const Options &O, Report &Out) {
-  llvm::Expected<SourceCommand> Command = commandFor(File, O.Flags);
-  if (!Command)
-    return Command.takeError();
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> Buffer = llvm::MemoryBuffer::getFile(Command->File);
-  std::string Text = Buffer ? (*Buffer)->getBuffer().str() : "";
+static bool anyMayHaveCandidates(llvm::ArrayRef<ProgramUnit> Units) {
+  return llvm::any_of(Units, [](const ProgramUnit &U) {
+    llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> Buffer = llvm::MemoryBuffer::getFile(U.Command.File);
+    return Buffer && mayHaveCandidates((*Buffer)->getBuffer());
+  });
+}
 
-  // The compiler begins to read the device's headers at once, beside the host's parse.
-  std::unique_ptr<ptx::Compiler> Compiler;
-  if (!O.List && mayHaveCandidates(Text)) {
-    llvm::Expected<std::unique_ptr<ptx::Compiler>> Created = createCompiler(*Command, Text, Toolkit, Gpu, O);
-    if (!Created)
-      return Created.takeError();
-    Compiler = std::move(*Created);
+/// Source to facts, unit by unit. An AST ends where its facts are read.
+static llvm::Expected<ProgramFacts> readFacts(std::vector<ProgramUnit> &Units, const CudaToolkit &Toolkit, const std::string &Root) {
+  ProgramFacts Facts(Root);
+  for (ProgramUnit &U : Units) {
+    llvm::Expected<ParsedSource> Parsed = parse(U.Command, Toolkit);
+    if (!Parsed)
+      return Parsed.takeError();
+    U.Files = readUnit(Parsed->Ast->getASTContext(), Parsed->Skipped, Units.size() == 1, Facts);
   }
-  llvm::Expected<FileFacts> Facts = readFacts(*Command, Toolkit);
+  return Facts;
+}
+
+static std::string realPath(llvm::StringRef Path) {
+  llvm::SmallString<256> Real;
+  return llvm::sys::fs::real_path(Path, Real) ? Path.str() : Real.str().str();
+}
+
+/// A header changes only if the run knows everybody who includes it.
+static void checkReaders(Program &P, const std::string &Root) {
+  std::vector<std::string> Read;
+  for (const SourceFile &F : P.Text.files())
+    Read.push_back(F.Path);
+  for (Candidate &C : P.Candidates)
+    for (const SourceFile &F : P.Text.files())
+      if (!C.refused() && llvm::is_contained(C.Headers, F.Text.Begin))
+        if (std::optional<std::string> Other = otherReader(F.Path, Root, Read))
+          C.Refusals.push_back({"", C.Where, "'" + F.Path + "' would change, and '" + *Other +
+                                                 "' includes it but is not part of this run; name its source file too"});
+}
+
+/// The compiler accepted the text on the device side, where it checks host code
+/// too. Only text that the preprocessor hides there must be parsed again.
+static llvm::Error checkFinal(const Rewritten &Text, llvm::ArrayRef<ProgramUnit> Units, VariantCompiler &Compiled, const CudaToolkit &Toolkit) {
+  for (size_t U = 0; U < Units.size(); ++U) {
+    const SourceCommand &Command = Units[U].Command;
+    std::vector<ptx::SourceText> Changed = Compiled.changed(U, Text);
+    bool Device = ptx::languageOf(Command.File, Command.Flags) == ptx::Language::Cuda;
+    bool Hides = llvm::any_of(Changed, [](const ptx::SourceText &S) { return llvm::StringRef(S.Text).contains("__CUDA_ARCH__"); });
+    if (Changed.empty() || (Device && !Hides && Compiled.knows(U, Text)))
+      continue;
+    if (llvm::Error E = checkParses(Command, Toolkit, Changed))
+      return llvm::createStringError("'" + Command.SpelledFile + "' is left as it is, because the rewritten program does not compile: " +
+                                     llvm::toString(std::move(E)));
+  }
+  return llvm::Error::success();
+}
+
+/// One program, from its text to the text of the winners.
+static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S, Report &Out) {
+  std::vector<std::string> Paths;
+  std::vector<const SourceCommand *> Commands;
+  for (const ProgramUnit &U : Units) {
+    Paths.push_back(realPath(U.Command.File));
+    Commands.push_back(&U.Command);
+  }
+  std::string Root = projectRoot(Paths);
+  if (!S.O.List && anyMayHaveCandidates(Units))
+    if (llvm::Error E = createCompilers(Units, S))
+      return E;
+  llvm::Expected<ProgramFacts> Facts = readFacts(Units, S.Toolkit, Root);
   if (!Facts)
     return Facts.takeError();
-  const Program &P = Facts->P;
-  const std::string &Source = Facts->Source;
+  if (Units.size() > 1 && Facts->Graph.conflict()) {
+    // Several programs, and not one: each by itself.
+    for (ProgramUnit &U : Units) {
+      std::vector<ProgramUnit> One;
+      One.push_back(std::move(U));
+      if (llvm::Error E = runProgram(std::move(One), S, Out))
+        return E;
+    }
+    return llvm::Error::success();
+  }
+  Program P = assemble(std::move(*Facts));
   if (P.Candidates.empty())
     return llvm::Error::success();
-  bool Compiles = !O.List && llvm::any_of(P.Candidates, [](const Candidate &C) { return !C.refused(); });
-  if (Compiles && !Compiler) {
-    llvm::Expected<std::unique_ptr<ptx::Compiler>> Created = createCompiler(*Command, Source, Toolkit, Gpu, O);
-    if (!Created)
-      return Created.takeError();
-    Compiler = std::move(*Created);
-  }
+  checkReaders(P, Root);
+  if (!S.O.List && llvm::any_of(P.Candidates, [](const Candidate &C) { return !C.refused(); }))
+    if (llvm::Error E = createCompilers(Units, S))
+      return E;
 
   // Candidates to layouts: write, compile and score each variant.
-  VariantCompiler Variants(Compiler.get());
-  llvm::Expected<Decision> Decided = decide({P, Source, Command->SpelledFile, O, Gpu}, Variants);
+  VariantCompiler Variants(P, Units);
+  FileNames Names(Commands);
+  llvm::Expected<Decision> Decided = decide({P, Units, Names, S.O, S.Gpu}, Variants);
   if (!Decided)
     return Decided.takeError();
 
   // Layouts to text.
-  llvm::Expected<Rewritten> Final = writeVariant(P, Decided->Layouts, Source);
+  llvm::Expected<Rewritten> Final = writeVariant(P, Decided->Layouts);
   if (!Final)
     return Final.takeError();
-  if (Final->Text != Source) {
-    if (llvm::Error E = checkFinal(Final->Text, Variants, *Command, Toolkit))
-      return E;
-    Out.Changes.push_back({Command->File, Source, Final->Text, Command->SpelledFile});
-  }
+  if (llvm::Error E = checkFinal(*Final, Units, Variants, S.Toolkit))
+    return E;
+  for (size_t I = 0; I < P.Text.files().size(); ++I)
+    if (const SourceFile &F = P.Text.files()[I]; Final->file(I) != P.Text.text(F.Text))
+      Out.Changes.push_back({F.Path, P.Text.text(F.Text).str(), Final->file(I).str(), Names.spell(F.Path)});
   for (Report::Candidate &C : Decided->Candidates)
     Out.Candidates.push_back(std::move(C));
   for (std::string &W : Decided->Warnings)
@@ -124,9 +174,15 @@ llvm::Expected<Report> runPipeline(const Options &O) {
   Out.Gpu = Gpu->Name;
   Out.CostModel = spell(O.Model).str();
   Out.PtxCompiler = spell(O.Compiler).str();
-  for (const std::string &File : O.Files)
-    if (llvm::Error E = runFile(File, *Toolkit, *Gpu, O, Out))
-      return E;
+  std::vector<ProgramUnit> Units;
+  for (const std::string &File : O.Files) {
+    llvm::Expected<SourceCommand> Command = commandFor(File, O.Flags);
+    if (!Command)
+      return Command.takeError();
+    Units.push_back({std::move(*Command), nullptr, {}});
+  }
+  if (llvm::Error E = runProgram(std::move(Units), {*Toolkit, *Gpu, O}, Out))
+    return E;
   return Out;
 }
 

@@ -46,7 +46,8 @@ struct Report {
 
   /// One file of a variant, for --emit-variants.
   struct VariantFile {
-    std::string File, Text;
+    std::string File; ///< from the variant's folder
+    std::string Text;
     std::string Ptx; ///< empty where the file defines no kernel
   };
 

@@ -1,6 +1,6 @@
 #include "rewriter/Scoring.h"
+#include "rewriter/KernelNames.h"
 
-#include "llvm/Demangle/Demangle.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace restride {
@@ -11,62 +11,6 @@ static constexpr unsigned AssumedBlock = 256;
 /// An integer argument whose value is not known, mostly the end of a loop.
 static constexpr int64_t AssumedArgument = 512;
 
-llvm::Expected<Compiled> VariantCompiler::compile(const std::string &Text) {
-  {
-    std::lock_guard<std::mutex> Guard(Lock);
-    if (auto At = Known.find(Text); At != Known.end())
-      return At->second;
-  }
-  llvm::Expected<std::string> Ptx = C->compile(Text);
-  if (!Ptx)
-    return Ptx.takeError();
-  llvm::Expected<ptx::Module> Module = ptx::parse(*Ptx);
-  if (!Module)
-    return Module.takeError();
-  Compiled Result{std::move(*Ptx), std::make_shared<ptx::Module>(std::move(*Module))};
-  std::lock_guard<std::mutex> Guard(Lock);
-  return Known.try_emplace(Text, std::move(Result)).first->second;
-}
-
-bool VariantCompiler::knows(const std::string &Text) {
-  std::lock_guard<std::mutex> Guard(Lock);
-  return Known.count(Text);
-}
-
-std::string kernelName(llvm::StringRef Mangled) {
-  std::string Full = llvm::demangle(Mangled);
-  size_t End = Full.size();
-  int Depth = 0;
-  for (size_t I = 0; I < Full.size(); ++I) {
-    Depth += (Full[I] == '<') - (Full[I] == '>');
-    if (Full[I] == '(' && Depth == 0 && !llvm::StringRef(Full).substr(I).starts_with("(anonymous namespace)")) {
-      End = I;
-      break;
-    }
-  }
-  llvm::StringRef Name = llvm::StringRef(Full).take_front(End);
-  Name.consume_front("void ");
-  return Name.str();
-}
-
-/// The function of \p M that is kernel \p Mangled of the program as it was
-/// written: parameters may have other types now. Overloads keep their order.
-static std::string nameIn(const ptx::Module &M, const Program &P, const std::string &Mangled) {
-  if (M.find(Mangled))
-    return Mangled;
-  std::string Name = kernelName(Mangled);
-  size_t Nth = 0;
-  for (const Launch &L : P.Launches) {
-    if (L.Kernel == Mangled)
-      break;
-    Nth += kernelName(L.Kernel) == Name;
-  }
-  for (const ptx::Function &F : M.Functions)
-    if (F.IsEntry && kernelName(F.Name) == Name && Nth-- == 0)
-      return F.Name;
-  return "";
-}
-
 static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const Plan &Layouts) {
   cost::KernelLaunch Out;
   Out.Calls = L.Calls;
@@ -75,7 +19,10 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
   bool SizeKnown = false;
   for (size_t I = 0; I < P.Candidates.size(); ++I) {
     const Candidate &C = P.Candidates[I];
-    if (!llvm::is_contained(C.Kernels, L.Kernel))
+    bool Takes = llvm::any_of(C.Kernels, [&](const KernelParameter &K) {
+      return K.Kernel == L.Kernel && (K.Instance == L.Instance || !K.Instance || !L.Instance);
+    });
+    if (!Takes)
       continue;
     double Count = C.Elements.Count > 0 ? C.Elements.Count : AssumedElements;
     SizeKnown |= C.Elements.Count > 0;
@@ -115,24 +62,36 @@ static std::vector<cost::Conversion> conversions(const Program &P, const Plan &L
   return Out;
 }
 
-llvm::Expected<cost::Score> scorePlan(const Program &P, const Plan &Layouts, llvm::ArrayRef<std::string> Kernels,
-                                      const ptx::Module &M, const cost::Gpu &Gpu, cost::Model Model) {
-  std::vector<cost::KernelLaunch> Launches;
-  std::vector<std::string> Missing;
+llvm::Expected<cost::Score> scorePlan(const Program &P, const Plan &Layouts, llvm::ArrayRef<std::string> Kernels, const Compiled &Code,
+                                      const cost::Gpu &Gpu, cost::Model Model) {
+  std::vector<std::vector<cost::KernelLaunch>> ByUnit(Code.size());
+  cost::Score Out;
   for (const Launch &L : P.Launches) {
     if (!llvm::is_contained(Kernels, L.Kernel))
       continue;
     cost::KernelLaunch K = launchFacts(L, P, Layouts);
-    K.Function = nameIn(M, P, L.Kernel);
-    if (K.Function.empty())
-      Missing.push_back("kernel '" + L.Name + "' has no code and is not scored");
+    size_t U = 0;
+    while (U < Code.size() && (K.Function = functionOf(L, Code[U]->Module, P, Layouts)).empty())
+      ++U;
+    if (U == Code.size())
+      Out.Warnings.push_back("kernel '" + L.Name + "' has no code and is not scored");
     else
-      Launches.push_back(std::move(K));
+      ByUnit[U].push_back(std::move(K));
   }
-  llvm::Expected<cost::Score> S = cost::score(M, Launches, conversions(P, Layouts), Gpu, Model);
-  if (S)
-    S->Warnings.insert(S->Warnings.end(), Missing.begin(), Missing.end());
-  return S;
+  std::vector<cost::Conversion> Converted = conversions(P, Layouts);
+  for (size_t U = 0; U < Code.size(); ++U) {
+    if (U > 0 && ByUnit[U].empty())
+      continue;
+    llvm::Expected<cost::Score> S = cost::score(Code[U]->Module, ByUnit[U], Converted, Gpu, Model);
+    if (!S)
+      return S.takeError();
+    Converted.clear(); // once for the program
+    Out.Cycles += S->Cycles;
+    Out.ConversionCycles += S->ConversionCycles;
+    llvm::append_range(Out.Kernels, S->Kernels);
+    llvm::append_range(Out.Warnings, S->Warnings);
+  }
+  return Out;
 }
 
 } // namespace restride

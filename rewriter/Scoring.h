@@ -1,42 +1,13 @@
-// From a variant's text to its score: compiles, parses the PTX, runs the cost
-// model. Results are kept by text, since different plans often meet again.
+// What a variant costs, from its PTX.
 #pragma once
 
 #include "analysis/cost/Rank.h"
-#include "ptx/Compile.h"
-#include "rewriter/Variant.h"
-
-#include <map>
-#include <mutex>
+#include "rewriter/VariantCompiler.h"
 
 namespace restride {
 
-struct Compiled {
-  std::string Ptx;
-  std::shared_ptr<const ptx::Module> Module;
-};
-
-/// Thread safe.
-class VariantCompiler {
-public:
-  /// \p C may be null where nothing will be compiled.
-  explicit VariantCompiler(ptx::Compiler *C) : C(C) {}
-  llvm::Expected<Compiled> compile(const std::string &Text);
-  /// \p Text was compiled before, without an error.
-  bool knows(const std::string &Text);
-
-private:
-  ptx::Compiler *C;
-  std::mutex Lock;
-  std::map<std::string, Compiled> Known;
-};
-
-/// A kernel's qualified name with its template arguments and without parameters:
-/// what stays of a mangled name when a parameter changes its type.
-std::string kernelName(llvm::StringRef Mangled);
-
 /// What a plan costs in the kernels named by \p Kernels (mangled).
-llvm::Expected<cost::Score> scorePlan(const Program &P, const Plan &Layouts, llvm::ArrayRef<std::string> Kernels,
-                                      const ptx::Module &M, const cost::Gpu &Gpu, cost::Model Model);
+llvm::Expected<cost::Score> scorePlan(const Program &P, const Plan &Layouts, llvm::ArrayRef<std::string> Kernels, const Compiled &Code,
+                                      const cost::Gpu &Gpu, cost::Model Model);
 
 } // namespace restride

@@ -27,6 +27,15 @@ bool isLeaf(const Record &R, const Access &A) {
 
 static Pieces base(const Element &E) { return E.BaseName.empty() ? Pieces{E.Base} : Pieces{E.BaseName}; }
 
+/// The index without what stands for a parameter's place where that is a
+/// pointer or reference to the element still.
+static Index indexFor(const Move &M, const Element &E) {
+  Index Out = E.At;
+  if (M.L.elementIsRecord())
+    std::erase_if(Out.Terms, [](const IndexTerm &T) { return T.Parameter; });
+  return Out;
+}
+
 /// The index as an expression. A sum is formed in 64 bits, as pointer
 /// arithmetic would: "(ptrdiff_t)i + k".
 static Pieces index(const Index &I, bool AsOperand) {
@@ -83,7 +92,7 @@ static Pieces leafAccess(const Move &M, const Access &A) {
     if (What == 'b')
       add(Out, base(A.What));
     else if (What == 'i')
-      add(Out, index(A.What.At, !Alone));
+      add(Out, index(indexFor(M, A.What), !Alone));
     else
       addSteps(Out, A.Path, 0, Depth, true, WithSubscripts);
   }
@@ -107,15 +116,24 @@ static Pieces call(const std::string &Function, std::initializer_list<Pieces> Ar
   return Out;
 }
 
+/// The element where it is a record still.
+static Pieces element(const Move &M, const Element &E) {
+  Pieces Out = base(E);
+  Index At = indexFor(M, E);
+  if (E.ToElement && At.Terms.empty())
+    return Out;
+  Out.push_back("[");
+  add(Out, index(At, false));
+  Out.push_back("]");
+  return Out;
+}
+
 static std::optional<Edit> accessEdit(const Move &M, const Access &A, HelperNeeds &Needs) {
   bool ByName = !A.What.BaseName.empty();
-  Pieces Base = base(A.What), At = index(A.What.At, false);
+  Pieces Base = base(A.What), At = index(indexFor(M, A.What), false);
   if (M.L.elementIsRecord()) {
     // The element still is a record; only what an alias named must be spelled out.
-    Pieces Out = Base;
-    add(Out, {"["});
-    add(Out, At);
-    add(Out, {"]"});
+    Pieces Out = element(M, A.What);
     addSteps(Out, A.Path, 0, A.Path.size(), true, true);
     if (A.K == Access::Store) {
       Pieces Store{"static_cast<" + M.C.Spelling + " &>("};
@@ -187,7 +205,7 @@ static void callEdits(const Move &M, const HostCall &H, const HelperNeeds &Needs
     Pieces With = base(P.What);
     if (At) {
       With.push_back(", ");
-      add(With, index(P.What.At, false));
+      add(With, index(indexFor(M, P.What), false));
     }
     if (With != Pieces{P.Whole})
       Out.push_back({P.Whole, With});
@@ -231,38 +249,73 @@ void addCallNeeds(const Move &M, HelperNeeds &Needs) {
     callNeeds(H, M, Needs);
 }
 
+/// The pointer, moved by its index where there is one.
+static std::optional<Pieces> shifted(const Move &M, const Element &What, HelperNeeds &Needs) {
+  Index At = indexFor(M, What);
+  if (At.Terms.empty())
+    return std::nullopt;
+  if (M.L.handleIsStruct()) {
+    Needs.Shift = true;
+    return call(M.Handle + "_at", {base(What), index(At, false)});
+  }
+  if (What.BaseName.empty() && At.Terms.size() == What.At.Terms.size())
+    return std::nullopt; // as it is written
+  Pieces With = base(What);
+  With.push_back(" + ");
+  add(With, index(At, true));
+  return With;
+}
+
+static std::optional<Pieces> argument(const Move &M, const Argument &A, HelperNeeds &Needs) {
+  if (A.Indexed && !M.L.elementIsRecord()) {
+    Pieces With = base(A.What);
+    With.push_back(", ");
+    add(With, index(indexFor(M, A.What), false));
+    return With;
+  }
+  if (!A.ByReference)
+    return shifted(M, A.What, Needs);
+  if (A.What.BaseName.empty())
+    return std::nullopt;
+  return element(M, A.What);
+}
+
 std::vector<Edit> siteEdits(const Move &M, HelperNeeds &Needs) {
   std::vector<Edit> Out;
+  auto Label = [&](size_t From, unsigned Instance) {
+    for (size_t I = From; I < Out.size(); ++I)
+      Out[I].Instance = Instance;
+  };
+  auto Replace = [&](Range Where, Pieces With, unsigned Instance) { Out.push_back({Where, std::move(With), Instance}); };
   for (const Access &A : M.C.Accesses)
     if (std::optional<Edit> E = accessEdit(M, A, Needs))
-      Out.push_back(*E);
+      Replace(E->Where, E->With, A.Instance);
   for (const Alias &A : M.C.Aliases) {
     Pieces With{"const ptrdiff_t " + A.Name + " = "};
-    add(With, index(A.What.At, false));
-    Out.push_back({A.Declaration, With});
+    add(With, index(indexFor(M, A.What), false));
+    Replace(A.Declaration, With, A.Instance);
   }
-  for (const Shift &S : M.C.Shifts) {
-    if (M.L.handleIsStruct()) {
-      Needs.Shift = true;
-      Out.push_back({S.Whole, call(M.Handle + "_at", {base(S.What), index(S.What.At, false)})});
-    } else if (!S.What.BaseName.empty()) {
-      Pieces With = base(S.What);
-      With.push_back(" + ");
-      add(With, index(S.What.At, true));
-      Out.push_back({S.Whole, With});
-    }
-  }
+  for (const Shift &S : M.C.Shifts)
+    if (std::optional<Pieces> With = shifted(M, S.What, Needs))
+      Replace(S.Whole, *With, S.Instance);
+  for (const Argument &A : M.C.Arguments)
+    if (A.Whole.End)
+      if (std::optional<Pieces> With = argument(M, A, Needs))
+        Replace(A.Whole, *With, A.Instance);
   for (const SizeOf &S : M.C.Sizes)
-    Out.push_back({S.Operand, {"(" + M.C.Spelling + ")"}});
+    Replace(S.Operand, {"(" + M.C.Spelling + ")"}, S.Instance);
   if (M.L.handleIsStruct()) {
     std::string First = leaves(M.C.Type)[0].Path;
     for (const NullValue &N : M.C.Nulls)
-      Out.push_back({N.Whole, {"{}"}});
+      Replace(N.Whole, {"{}"}, N.Instance);
     for (const PointerTest &T : M.C.Tests)
-      Out.push_back({T.Pointer, {T.Pointer, First}});
+      Replace(T.Pointer, {T.Pointer, First}, T.Instance);
   }
-  for (const HostCall &H : M.C.Calls)
+  for (const HostCall &H : M.C.Calls) {
+    size_t From = Out.size();
     callEdits(M, H, Needs, Out);
+    Label(From, H.Instance);
+  }
   return Out;
 }
 

@@ -2,6 +2,8 @@
 #include "rewriter/Format.h"
 #include "rewriter/SiteEdits.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <map>
 #include <memory>
 
@@ -18,8 +20,15 @@ std::optional<Refusal> refusalOf(const Candidate &C, const Layout &L) {
   if (isHelperWord(C.Type.Name))
     return Refusal{L.name().str(), C.Where, "'" + C.Type.Name + "' is a name that generated code uses itself"};
   auto Refuse = [&](const Location &At, std::string Why) { return Refusal{L.name().str(), At, std::move(Why)}; };
-  if (!L.canShift() && !C.Shifts.empty())
-    return Refuse(C.Shifts.front().Where, "a tile has no pointer to an element inside it, and one is passed on here");
+  if (!L.canShift()) {
+    const char *Why = "a tile has no pointer to an element inside it, and one is passed on here";
+    for (const Shift &S : C.Shifts)
+      if (!S.What.At.Terms.empty())
+        return Refuse(S.Where, Why);
+    for (const Argument &A : C.Arguments)
+      if (!A.What.At.Terms.empty() && !A.Indexed)
+        return Refuse(A.Where, Why);
+  }
   if (!L.elementIsRecord())
     for (const Access &A : C.Accesses) {
       bool Twice = uses(L.accessPattern(), "$i") > 1;
@@ -44,7 +53,52 @@ bool alignsInPlace(const Program &P, const Plan &Layouts, size_t I) {
   return true;
 }
 
-llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts, llvm::StringRef Source) {
+/// A function's texts, its edits made as for \p Instance.
+static llvm::Expected<std::vector<std::string>> textsOf(const FunctionInstances &F, unsigned Instance, const Sources &Text,
+                                                        llvm::ArrayRef<Edit> Edits) {
+  std::vector<Edit> Mine;
+  for (const Edit &E : Edits)
+    if (E.Instance == 0 || E.Instance == Instance)
+      Mine.push_back(E);
+  std::vector<std::string> Out;
+  for (const Range &R : F.Texts) {
+    llvm::Expected<std::string> One = applyEdits(Text, R, Mine);
+    if (!One)
+      return One.takeError();
+    Out.push_back(std::move(*One));
+  }
+  return Out;
+}
+
+/// One instance of each function takes the place of its text, the original if
+/// one stays as it was; those that read otherwise follow as overloads.
+static llvm::Error placeInstances(const Program &P, std::vector<Edit> &Edits) {
+  for (const FunctionInstances &F : P.Functions) {
+    std::vector<std::string> Original;
+    for (const Range &R : F.Texts)
+      Original.push_back(P.Text.text(R).str());
+    std::vector<std::pair<unsigned, std::vector<std::string>>> Written;
+    for (unsigned Id : F.Instances) {
+      llvm::Expected<std::vector<std::string>> Texts = textsOf(F, Id, P.Text, Edits);
+      if (!Texts)
+        return Texts.takeError();
+      bool New = llvm::none_of(Written, [&](const auto &W) { return W.second == *Texts; });
+      if (New)
+        Written.insert(*Texts == Original ? Written.begin() : Written.end(), {Id, std::move(*Texts)});
+    }
+    unsigned InPlace = Written.front().first;
+    std::erase_if(Edits, [&](const Edit &E) { return E.Instance != InPlace && llvm::is_contained(F.Instances, E.Instance); });
+    for (const auto &[Id, Texts] : llvm::ArrayRef(Written).drop_front())
+      for (size_t I = 0; I < Texts.size(); ++I) {
+        bool Body = llvm::StringRef(Texts[I]).ends_with("}");
+        Edits.push_back({{F.Texts[I].End, F.Texts[I].End}, {(Body ? "\n\n" : "\n") + Texts[I]}});
+      }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts) {
+  llvm::StringRef Source = P.Text.text();
   std::vector<Edit> Edits;
   std::vector<std::unique_ptr<Move>> Moves(P.Candidates.size());
   std::vector<const Move *> ByCandidate(P.Candidates.size());
@@ -78,14 +132,16 @@ llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts, ll
         Edits.push_back(std::move(E));
   for (Edit &E : declarationEdits(P.Declarations, ByCandidate, Source))
     Edits.push_back(std::move(E));
+  if (llvm::Error E = placeInstances(P, Edits))
+    return E;
   std::map<unsigned, std::string> Insertions;
   for (const auto &[Key, H] : Code)
-    Insertions[Key.first] += formatFor(P.File, helperCode(H.M->C.Type, H.M->L, H.M->Handle, H.Needs));
+    Insertions[Key.first] += formatFor(P.Text.at(Key.first).Path, helperCode(H.M->C.Type, H.M->L, H.M->Handle, H.Needs));
   for (const auto &[At, Text] : Insertions) {
     bool NewLine = At > 0 && Source[At - 1] == '\n';
     Edits.push_back({{At, At}, {(NewLine ? "" : "\n") + Text}});
   }
-  return applyEdits(Source, std::move(Edits));
+  return applyEdits(P.Text, std::move(Edits));
 }
 
 } // namespace restride

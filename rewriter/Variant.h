@@ -14,7 +14,7 @@ std::optional<Refusal> refusalOf(const Candidate &C, const Layout &L);
 
 /// Fails only if a site is not what the analysis promised: a candidate with a
 /// refusal must not be in the plan.
-llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts, llvm::StringRef Source);
+llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts);
 
 /// The candidate keeps its record type, which is aligned where it is defined.
 bool alignsInPlace(const Program &P, const Plan &Layouts, size_t Candidate);

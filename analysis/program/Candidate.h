@@ -1,8 +1,9 @@
 // One logical array of records and everything the program does with it, as
-// values: offsets into the source file and not AST nodes, so that variants can
-// be written long after the parse is gone.
+// values: offsets into the program's text and not AST nodes, so that variants
+// can be written long after the parse is gone.
 #pragma once
 
+#include "analysis/program/Sources.h"
 #include "layouts/Record.h"
 
 #include <cstdint>
@@ -11,13 +12,6 @@
 #include <vector>
 
 namespace restride {
-
-/// Bytes [Begin, End) of the file that is rewritten.
-struct Range {
-  unsigned Begin = 0, End = 0;
-  bool contains(const Range &R) const { return Begin <= R.Begin && R.End <= End; }
-  auto operator<=>(const Range &) const = default;
-};
 
 /// For people: 1-based line and column.
 struct Location {
@@ -40,6 +34,8 @@ struct IndexTerm {
   std::string Name;      ///< not empty: used in place of Source
   bool Negative = false;
   bool Primary = false;  ///< needs no parentheses beside an operator
+  /// The index that came with a parameter; none where elements are records still.
+  bool Parameter = false;
 };
 
 /// Index of an element: the sum of its terms; none means element 0.
@@ -54,6 +50,7 @@ struct Element {
   Range Base;
   std::string BaseName; ///< not empty: used in place of Base
   Index At;
+  bool ToElement = false; ///< Base is a reference to an element, and no pointer
 };
 
 /// One step from an element into it: a member, and after a member array its
@@ -78,6 +75,7 @@ struct Access {
   std::optional<Range> Value;
   bool Deduced = false; ///< Load: the type of the copy follows the element's ("auto t = p[i]")
   Location Where;
+  unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
 /// `T &r = p[i];` or `T *q = p + i;` that never changes: it becomes an index.
@@ -85,13 +83,28 @@ struct Alias {
   Range Declaration; ///< without the semicolon
   std::string Name;
   Element What;
+  unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
-/// The pointer with an offset, p + k or &p[k], as a value of its own.
+/// The pointer with an offset, p + k or &p[k], as a value of its own; without
+/// one where it goes on as it is.
 struct Shift {
   Range Whole;
   Element What;
   Location Where;
+  unsigned Instance = 0; ///< of the function around it, see FunctionInstances
+};
+
+/// The pointer, with or without an offset, or an element for a reference, as
+/// the argument of a call.
+struct Argument {
+  Range Whole;
+  Element What;
+  std::string Parameter; ///< see NodeFacts::Slot
+  bool ByReference = false; ///< an element, for a reference
+  bool Indexed = false;  ///< the parameter has become a pointer and an index
+  Location Where;
+  unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
 /// One declarator of a declaration that declares a candidate's pointer.
@@ -101,6 +114,11 @@ struct Declarator {
   std::optional<Range> Suffix; ///< "[]" of an array parameter
   std::string Reference; ///< "&", "const &" or "&&" where it is a reference to the pointer
   int Candidate = -1; ///< index in Program::Candidates; -1: a neighbour that is none
+  bool ToElement = false; ///< a reference to an element, and no pointer
+  /// Name of the index that stands beside this parameter where elements are no
+  /// records; empty where none is needed.
+  std::string Index;
+  bool HasDefault = false; ///< a parameter with a default argument
 };
 
 /// A declaration, and all its declarators ("P *h_p, *d_p;").
@@ -109,22 +127,26 @@ struct Declaration {
   Range RecordName;  ///< the type's name in it: "struct P", "geo::P"
   bool Auto = false; ///< declared with auto
   std::vector<Declarator> Declarators;
+  unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
 /// A null pointer assigned to the pointer.
 struct NullValue {
   Range Whole;
+  unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
 /// The pointer asked whether it is null: the pointer alone ("if (d)"), or
 /// compared ("d != nullptr").
 struct PointerTest {
   Range Pointer;
+  unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
 /// sizeof of an expression of the record's type: sizeof(*d), sizeof d[0].
 struct SizeOf {
   Range Operand; ///< with its parentheses where it has them
+  unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
 /// A call of the CUDA runtime with the array.
@@ -141,6 +163,7 @@ struct HostCall {
   Location Where;
   double Bytes = 0;  ///< as far as it could be evaluated, 0 if not
   double Times = 1;  ///< how often the program runs it, loops around it counted
+  unsigned Instance = 0; ///< of the function around it, see FunctionInstances
   bool copies() const { return What == Memcpy || What == MemcpyAsync; }
 };
 
@@ -148,6 +171,13 @@ struct HostCall {
 struct ElementCount {
   double Count = 0; ///< 0: unknown
   bool Assumed = false; ///< follows from a value that may change at run time
+};
+
+/// A kernel that takes an array.
+struct KernelParameter {
+  std::string Kernel;    ///< as in Launch::Kernel
+  unsigned Instance = 0; ///< as in Launch::Instance
+  bool operator==(const KernelParameter &) const = default;
 };
 
 struct Candidate {
@@ -160,6 +190,8 @@ struct Candidate {
   Location Where;    ///< of the record
   Location ArrayWhere; ///< of the pointer's declaration
   unsigned HelperAt = 0; ///< offset where generated code goes: the line after the record, or before its first use
+  bool InHeader = false; ///< HelperAt lies in a file that others include
+  std::vector<unsigned> Headers; ///< begin of every such file that a layout may change
   /// Where an alignment attribute goes; nothing if the record lies elsewhere.
   std::optional<unsigned> AttributeAt;
   /// Why the record's size must not change; nothing if nobody looks at it.
@@ -171,8 +203,9 @@ struct Candidate {
   std::vector<Access> Accesses;
   std::vector<Alias> Aliases;
   std::vector<Shift> Shifts;
+  std::vector<Argument> Arguments;
   std::vector<HostCall> Calls;
-  std::vector<std::string> Kernels; ///< that take it, as in Launch::Kernel
+  std::vector<KernelParameter> Kernels; ///< that take it
   std::vector<Refusal> Refusals;
   ElementCount Elements;
   bool refused() const {
@@ -186,6 +219,7 @@ struct Candidate {
 /// A kernel and how the program launches it.
 struct Launch {
   std::string Kernel;  ///< mangled, as in PTX
+  unsigned Instance = 0; ///< of the kernel, see FunctionInstances
   std::string Name;    ///< as in the source
   Location Where;      ///< of the kernel
   bool Launched = false;
@@ -197,10 +231,21 @@ struct Launch {
   std::vector<std::string> Notes; ///< what was assumed
 };
 
+/// A function that is called with several arrays, each of which may move to a
+/// layout of its own. An instance is the function as it is for some of its
+/// calls; instances that read the same are one function. Sites that belong to
+/// one instance say so, and those with Instance 0 belong to all of them.
+struct FunctionInstances {
+  std::string Name;
+  std::vector<Range> Texts; ///< the definition and all other declarations
+  std::vector<unsigned> Instances;
+};
+
 struct Program {
-  std::string File;
+  Sources Text;
   std::vector<Candidate> Candidates;
   std::vector<Declaration> Declarations;
+  std::vector<FunctionInstances> Functions;
   std::vector<Launch> Launches;
   /// Identifiers of the program that begin like a candidate's record, sorted:
   /// generated names avoid them.

@@ -20,8 +20,11 @@ void DeclarationTable::addResult(const FunctionDecl *F, NodeId Node) { Results.p
 
 /// The part of a `T *` that names T. Null where a typedef or template hides the star.
 static TypeLoc pointeeName(TypeLoc T) {
-  if (ReferenceTypeLoc R = T.getAs<ReferenceTypeLoc>())
+  if (ReferenceTypeLoc R = T.getAs<ReferenceTypeLoc>()) {
     T = R.getPointeeLoc();
+    if (!T.getType()->isPointerType()) // to an element
+      return T.getUnqualifiedLoc();
+  }
   if (AdjustedTypeLoc A = T.getAs<AdjustedTypeLoc>())
     T = A.getOriginalLoc();
   T = T.getUnqualifiedLoc();
@@ -45,7 +48,7 @@ bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaratio
   Out.Auto = bool(Name.getAs<AutoTypeLoc>());
   std::optional<Range> R = View.range(Name.getSourceRange());
   if (!R)
-    return Refuse(View.inMainFile(D->getLocation()) ? "is declared by a macro" : "is declared in a header, which stays as it is");
+    return Refuse(View.isEditable(D->getLocation()) ? "is declared by a macro" : "is declared in a header, which stays as it is");
   Out.RecordName = *R;
   return true;
 }
@@ -138,7 +141,10 @@ std::optional<Declaration> DeclarationTable::declaration(const std::vector<const
     One.Name = *Name;
     if (std::optional<NodeId> N = Graph.node(D)) {
       One.Candidate = *N;
-      One.Reference = referenceMark(D->getType());
+      One.ToElement = Graph.facts(*N).ToElement;
+      One.Reference = One.ToElement ? "" : referenceMark(D->getType());
+      if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D))
+        One.HasDefault = P->hasDefaultArg();
       if (View.text({Name->End, One.Text.End}).starts_with("["))
         One.Suffix = Range{Name->End, One.Text.End};
     }

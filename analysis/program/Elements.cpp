@@ -7,19 +7,13 @@ using namespace clang;
 
 namespace restride {
 
-/// A const reference or a value that is bound or copied and not kept: the
-/// callee can be given a copy.
+/// A const reference that is read and not kept: the callee can be given a copy.
 static bool takesCopy(const CallExpr *Call, const Expr *E) {
   const FunctionDecl *Callee = Call->getDirectCallee();
   unsigned Argument = std::find(Call->arg_begin(), Call->arg_end(), E) - Call->arg_begin();
-  const CXXMethodDecl *Method = dyn_cast_or_null<CXXMethodDecl>(Callee);
-  if (!Callee || (isa<CXXOperatorCallExpr>(Call) && Method))
+  if (!Callee || (isa<CXXOperatorCallExpr>(Call) && isa<CXXMethodDecl>(Callee)) || Argument >= Callee->getNumParams())
     return false;
-  if (Argument >= Callee->getNumParams())
-    return false;
-  QualType T = Callee->getParamDecl(Argument)->getType();
-  return T->isLValueReferenceType() && T.getNonReferenceType().isConstQualified() && isPureFunction(Callee) &&
-         !Callee->getReturnType()->isReferenceType() && !Callee->getReturnType()->isPointerType();
+  return takesCopies(Callee->getParamDecl(Argument));
 }
 
 /// `a = b` that copies all bytes of a record.
@@ -130,13 +124,27 @@ void UseClassifier::element(const Expr *E, Pointer P) {
     return addAccess(Access::Load, E, P, {});
   if (isa<CXXMemberCallExpr, CXXOperatorCallExpr>(S))
     return Unknown("a member function or operator works on an element in place");
-  if (isa<CallExpr>(S))
-    return Unknown("an element is passed by reference");
+  if (const CallExpr *Call = dyn_cast<CallExpr>(S)) {
+    if (!elementArgument(Call, E, P))
+      Unknown("an element is passed by reference");
+    return;
+  }
   if (isa<ConditionalOperator>(S))
     return Unknown("an element is chosen by a condition");
   if (resultIsUnused(E))
     return Unknown("an element is named and not used");
   Unknown("this use of an element is not understood");
+}
+
+/// f(p[i]) with a parameter `T &`.
+bool UseClassifier::elementArgument(const CallExpr *Call, const Expr *E, const Pointer &P) {
+  const FunctionDecl *Callee = Call->getDirectCallee();
+  unsigned I = std::find(Call->arg_begin(), Call->arg_end(), E) - Call->arg_begin();
+  std::optional<NodeId> Parameter = Callee && I < Callee->getNumParams() ? Graph.node(Callee->getParamDecl(I)) : std::nullopt;
+  if (!Parameter || !Graph.facts(*Parameter).ToElement)
+    return false;
+  asArgument(E, P, *Parameter);
+  return true;
 }
 
 static std::vector<std::string> names(llvm::ArrayRef<const Expr *> Path) {

@@ -1,56 +1,139 @@
 #include "analysis/program/Flow.h"
 
+#include "analysis/program/Purity.h"
+
+#include "clang/AST/ExprCXX.h"
+#include "clang/Index/USRGeneration.h"
+
 using namespace clang;
 
 namespace restride {
 
-const CXXRecordDecl *trackedPointee(QualType T, const SourceView &View) {
-  T = T.getNonReferenceType();
-  if (!T->isPointerType())
-    return nullptr;
-  const CXXRecordDecl *D = T->getPointeeType()->getAsCXXRecordDecl();
+static const CXXRecordDecl *userRecord(QualType T, const SourceView &View) {
+  const CXXRecordDecl *D = T->getAsCXXRecordDecl();
   if (!D || !D->hasDefinition() || D->isLambda())
     return nullptr;
   D = D->getDefinition();
   return View.isUserCode(D->getLocation()) ? D : nullptr;
 }
 
-NodeId Flow::make(const NamedDecl *D, bool Result, const CXXRecordDecl *Record) {
-  SourceLocation L = D->getLocation();
-  std::string Name = D->getNameAsString();
-  auto [At, New] = Ids.try_emplace({L.getRawEncoding(), Result}, Facts.size());
-  if (New) {
-    Parent.push_back(At->second);
-    NodeFacts &F = Facts.emplace_back();
-    F.Record = Record->getCanonicalDecl();
-    F.Name = Name;
-    const Decl *Around = Result ? cast<Decl>(D) : dyn_cast<Decl>(D->getDeclContext());
-    if (const FunctionDecl *Function = dyn_cast_or_null<FunctionDecl>(Around)) {
-      F.Function = Function->getNameAsString();
-      F.Scope = View.range(Function->getSourceRange());
-    }
-    F.Where = View.where(L);
-  } else if (Facts[At->second].Record != Record->getCanonicalDecl()) {
-    // One declaration, two record types: a template over the record.
-    refuse(At->second, L, "'" + Name + "' is declared for several record types by a template");
+const CXXRecordDecl *trackedPointee(QualType T, const SourceView &View) {
+  T = T.getNonReferenceType();
+  return T->isPointerType() ? userRecord(T->getPointeeType(), View) : nullptr;
+}
+
+/// A parameter `T &` of a free function. Where a copy does as well the callers
+/// pass one, and the function stays as it is.
+static const CXXRecordDecl *trackedReferent(const ValueDecl *D, const SourceView &View) {
+  const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D);
+  const FunctionDecl *F = P ? dyn_cast<FunctionDecl>(P->getDeclContext()) : nullptr;
+  if (!F || isa<CXXMethodDecl>(F) || F->isOverloadedOperator() || !P->getType()->isLValueReferenceType() || takesCopies(P))
+    return nullptr;
+  return userRecord(P->getType().getNonReferenceType(), View);
+}
+
+std::string symbolOf(const NamedDecl *D) {
+  llvm::SmallString<128> Usr;
+  if (!D->isExternallyVisible() || index::generateUSRForDecl(D, Usr))
+    return "";
+  return Usr.str().str();
+}
+
+std::string ownerOf(const FunctionDecl *F, const SourceView &View) {
+  if (const FunctionDecl *Pattern = F->getTemplateInstantiationPattern())
+    F = Pattern;
+  F = F->getCanonicalDecl();
+  if (std::string Symbol = symbolOf(F); !Symbol.empty())
+    return Symbol;
+  Place At = View.place(F->getLocation());
+  return std::to_string(At.Expansion) + ":" + std::to_string(At.Spelling);
+}
+
+unsigned Flow::record(const CXXRecordDecl *D) {
+  std::string Name;
+  llvm::raw_string_ostream OS(Name);
+  D->getNameForDiagnostic(OS, D->getASTContext().getPrintingPolicy(), true);
+  auto [At, New] = RecordIds.try_emplace({View->place(D->getLocation()), Name}, Records.size());
+  if (New)
+    Records.emplace_back();
+  Decls[At->second] = D->getCanonicalDecl();
+  return At->second;
+}
+
+const CXXRecordDecl *Flow::decl(unsigned Id) const {
+  auto At = Decls.find(Id);
+  return At == Decls.end() ? nullptr : At->second->getDefinition();
+}
+
+NodeId Flow::make(SourceLocation L, Kind K, unsigned Record, std::string Name, const FunctionDecl *Around) {
+  auto [At, New] = Ids.try_emplace({View->place(L), K}, Facts.size());
+  if (!New) {
+    if (Facts[At->second].Record != Record) // a template over the record
+      refuse(At->second, L, "'" + Name + "' is declared for several record types by a template");
+    return At->second;
+  }
+  Parent.push_back(At->second);
+  NodeFacts &F = Facts.emplace_back();
+  F.Record = Record;
+  F.Name = std::move(Name);
+  F.Where = View->where(L);
+  if (Around) {
+    F.Function = Around->getNameAsString();
+    F.Owner = ownerOf(Around, *View);
+    F.Scope = View->range(Around->getSourceRange());
   }
   return At->second;
 }
 
+const FunctionDecl *functionAround(const DeclContext *C) {
+  for (; C; C = C->getParent())
+    if (const FunctionDecl *F = dyn_cast<FunctionDecl>(C)) {
+      const CXXMethodDecl *M = dyn_cast<CXXMethodDecl>(F);
+      if (!M || !M->getParent()->isLambda())
+        return F;
+    }
+  return nullptr;
+}
+
 std::optional<NodeId> Flow::node(const ValueDecl *D) {
-  if (!isa<VarDecl, FieldDecl>(D))
+  if (!isa<VarDecl, FieldDecl>(D) || !View->isUserCode(D->getLocation()))
     return std::nullopt;
-  const CXXRecordDecl *Record = trackedPointee(D->getType(), View);
-  if (!Record || !View.isUserCode(D->getLocation()))
+  const CXXRecordDecl *Pointee = trackedPointee(D->getType(), *View), *Referent = Pointee ? nullptr : trackedReferent(D, *View);
+  if (!Pointee && !Referent)
     return std::nullopt;
-  return make(D, false, Record);
+  NodeId Node = make(D->getLocation(), Declared, record(Pointee ? Pointee : Referent), D->getNameAsString(),
+                     functionAround(D->getDeclContext()));
+  if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D); P && !Facts[Node].Owner.empty())
+    Facts[Node].Slot = Facts[Node].Owner + "#" + std::to_string(P->getFunctionScopeIndex());
+  Facts[Node].ToElement = Referent != nullptr;
+  return Node;
 }
 
 std::optional<NodeId> Flow::result(const FunctionDecl *F) {
-  const CXXRecordDecl *Record = trackedPointee(F->getReturnType(), View);
-  if (!Record || !View.isUserCode(F->getLocation()))
+  const CXXRecordDecl *Record = trackedPointee(F->getReturnType(), *View);
+  if (!Record || !View->isUserCode(F->getLocation()))
     return std::nullopt;
-  return make(F, true, Record);
+  return make(F->getLocation(), Result, record(Record), F->getNameAsString(), F);
+}
+
+NodeId Flow::callResult(const CallExpr *Call, NodeId Result, const FunctionDecl *Caller) {
+  NodeId Value = make(Call->getBeginLoc(), CallResult, Facts[Result].Record, Facts[Result].Name, Caller);
+  bind(Call, Value, Result, Caller, true);
+  return Value;
+}
+
+NodeId Flow::argument(const Expr *E, NodeId Parameter, const FunctionDecl *Caller) {
+  return make(E->getBeginLoc(), Argument, Facts[Parameter].Record, Facts[Parameter].Name, Caller);
+}
+
+void Flow::bind(const CallExpr *Call, NodeId Outside, NodeId Inside, const FunctionDecl *Caller, bool Result) {
+  Bindings.push_back({Outside, Inside, Caller ? ownerOf(Caller, *View) : "", Facts[Inside].Owner, View->place(Call->getBeginLoc()), Result});
+}
+
+NodeId Flow::copy(NodeId A) {
+  Parent.push_back(Facts.size());
+  Facts.push_back(NodeFacts(Facts[A]));
+  return Facts.size() - 1;
 }
 
 NodeId Flow::root(NodeId A) const {
@@ -60,6 +143,7 @@ NodeId Flow::root(NodeId A) const {
 }
 
 void Flow::unite(NodeId A, NodeId B) {
+  Unions.push_back({A, B});
   A = root(A), B = root(B);
   if (A == B)
     return;
@@ -68,8 +152,25 @@ void Flow::unite(NodeId A, NodeId B) {
   Parent[std::max(A, B)] = std::min(A, B);
 }
 
+void Flow::require(NodeId A, std::string Symbol, SourceLocation L, std::string Reason) {
+  Facts[A].Needs.push_back({std::move(Symbol), {"", View->where(L), std::move(Reason)}});
+}
+
+void Flow::link(NodeId A, const std::string &Name) {
+  auto [At, New] = Links.try_emplace(Name, A);
+  if (!New)
+    unite(A, At->second);
+}
+
+std::optional<std::string> Flow::conflict() const {
+  for (const auto &[Symbol, Places] : Definitions)
+    if (Places.size() > 1)
+      return Symbol;
+  return std::nullopt;
+}
+
 void Flow::refuse(NodeId A, SourceLocation L, std::string Reason, std::string Layout) {
-  Facts[A].Sites.Refusals.push_back({std::move(Layout), View.where(L), std::move(Reason)});
+  Facts[A].Sites.Refusals.push_back({std::move(Layout), View->where(L), std::move(Reason)});
 }
 
 } // namespace restride

@@ -1,17 +1,19 @@
 // Which declarations can hold a pointer into the same array. Every variable,
-// parameter, member and function result of type "pointer to record" is a node;
-// assignments, calls and copies unite nodes; what is left are flow classes, one
-// per logical array.
+// parameter, member and function result of type "pointer to record" is a node,
+// and so is a reference parameter, an argument of a call and a call's result.
+// Assignments and copies unite nodes; calls bind arguments to parameters, and
+// whether that unites them is decided when all calls are known (Instances.h).
+// What is left are flow classes, one per logical array.
 //
 // Nodes are keyed by the place of the declaration, so that a template and its
-// instantiations, which share their places, are one.
+// instantiations are one, and a header's declaration is one in all units.
 #pragma once
 
-#include "analysis/program/SourceView.h"
+#include "analysis/program/RecordType.h"
 
-#include "clang/AST/DeclCXX.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <map>
 #include <set>
 
 namespace restride {
@@ -27,17 +29,44 @@ struct Origin {
 
 /// What is known about one node; the facts of a class are those of its nodes together.
 struct NodeFacts {
-  const clang::CXXRecordDecl *Record = nullptr;
+  unsigned Record = 0; ///< index in Flow::records()
   std::string Name;
-  std::string Function; ///< it is a parameter or local of; empty for others
+  std::string Function; ///< name of the function it is a parameter or local of; empty for others
+  std::string Owner;    ///< that function, as in Flow::functions()
   Location Where;
   std::optional<Range> Scope; ///< of that function
-  bool KernelParameter = false;
-  std::vector<std::string> Kernels;
+  std::string Slot;       ///< of a parameter: the same for all declarations of its function
+  unsigned Instance = 0;  ///< of Owner
+  bool ToElement = false; ///< a reference to an element
+  bool Modified = false;  ///< a parameter that changes
+  std::vector<std::string> Kernels; ///< it is a parameter of, or a member of one
   std::vector<Origin> Origins;
+  /// Refusals that hold unless some unit defines the function or variable.
+  std::vector<std::pair<std::string, Refusal>> Needs;
   std::vector<std::vector<std::string>> WholeArrays; ///< paths of member arrays used as pointers
   /// Collects sites; Candidate's other members are filled when classes are known.
   Candidate Sites;
+};
+
+/// One argument of a call, or its result.
+struct Binding {
+  NodeId Outside, Inside; ///< the argument's node and the parameter's
+  std::string Caller, Callee; ///< owners
+  Place Call;
+  bool Result = false;
+};
+
+/// A function with tracked parameters, locals or results.
+struct FunctionFacts {
+  std::string Name;
+  std::vector<Range> Texts;  ///< its definition and its other declarations
+  std::string Fixed;         ///< why there can only be one of it; empty: it can be written twice
+};
+
+struct TrackedRecord {
+  RecordFacts Facts;
+  bool Hidden = false; ///< something else has its name too
+  std::optional<Refusal> SizeObserved;
 };
 
 /// The record behind a `T *`, `const T *`, `T *&` or `T *` array parameter that is worth
@@ -46,26 +75,79 @@ const clang::CXXRecordDecl *trackedPointee(clang::QualType T, const SourceView &
 
 class Flow {
 public:
-  explicit Flow(const SourceView &View) : View(View) {}
+  /// What follows is about the translation unit of \p View.
+  void read(const SourceView &V) {
+    View = &V;
+    Decls.clear();
+  }
 
-  /// The node of a variable, parameter or member of tracked pointer type.
+  /// The node of a variable, parameter or member of tracked pointer type, or of
+  /// a reference parameter that is bound to elements.
   std::optional<NodeId> node(const clang::ValueDecl *D);
   /// The node of a function's result.
   std::optional<NodeId> result(const clang::FunctionDecl *F);
+  /// The value of one call, and one argument of a call, in \p Caller.
+  NodeId callResult(const clang::CallExpr *Call, NodeId Result, const clang::FunctionDecl *Caller);
+  NodeId argument(const clang::Expr *Argument, NodeId Parameter, const clang::FunctionDecl *Caller);
   void unite(NodeId A, NodeId B);
+  void bind(const clang::CallExpr *Call, NodeId Outside, NodeId Inside, const clang::FunctionDecl *Caller, bool Result = false);
   NodeId root(NodeId A) const;
   NodeFacts &facts(NodeId A) { return Facts[A]; }
   const NodeFacts &facts(NodeId A) const { return Facts[A]; }
   size_t size() const { return Facts.size(); }
   void refuse(NodeId A, clang::SourceLocation L, std::string Reason, std::string Layout = "");
+  /// Refuses unless some unit defines \p Symbol.
+  void require(NodeId A, std::string Symbol, clang::SourceLocation L, std::string Reason);
+  void define(const std::string &Symbol, clang::SourceLocation L) { Definitions[Symbol].insert(View->place(L)); }
+  bool isDefined(const std::string &Symbol) const { return Definitions.count(Symbol); }
+  /// Unites the nodes of one name that several units declare for themselves.
+  void link(NodeId A, const std::string &Name);
+  /// A symbol that two units define, each its own way: they are not one program.
+  std::optional<std::string> conflict() const;
+  /// A copy of \p A for another instance of its function.
+  NodeId copy(NodeId A);
+
+  std::vector<TrackedRecord> &records() { return Records; }
+  const std::vector<TrackedRecord> &records() const { return Records; }
+  /// The record \p Id in this translation unit; null where it has none.
+  const clang::CXXRecordDecl *decl(unsigned Id) const;
+  std::map<std::string, FunctionFacts> &functions() { return Functions; }
+  const std::map<std::string, FunctionFacts> &functions() const { return Functions; }
+  llvm::ArrayRef<Binding> bindings() const { return Bindings; }
+  llvm::ArrayRef<std::pair<NodeId, NodeId>> unions() const { return Unions; }
 
 private:
-  NodeId make(const clang::NamedDecl *D, bool Result, const clang::CXXRecordDecl *Record);
+  enum Kind { Declared, Result, CallResult, Argument };
+  struct Key {
+    Place At;
+    Kind K;
+    auto operator<=>(const Key &) const = default;
+  };
+  NodeId make(clang::SourceLocation L, Kind K, unsigned Record, std::string Name, const clang::FunctionDecl *Around);
+  unsigned record(const clang::CXXRecordDecl *D);
 
-  const SourceView &View;
-  llvm::DenseMap<std::pair<unsigned, unsigned>, NodeId> Ids;
+  const SourceView *View = nullptr;
+  std::map<Key, NodeId> Ids;
+  std::map<std::pair<Place, std::string>, unsigned> RecordIds;
+  llvm::DenseMap<unsigned, const clang::CXXRecordDecl *> Decls; ///< of this unit
   mutable std::vector<NodeId> Parent;
   std::vector<NodeFacts> Facts;
+  std::vector<TrackedRecord> Records;
+  std::map<std::string, FunctionFacts> Functions;
+  std::vector<Binding> Bindings;
+  std::vector<std::pair<NodeId, NodeId>> Unions;
+  std::map<std::string, std::set<Place>> Definitions;
+  std::map<std::string, NodeId> Links;
 };
+
+/// The function around a declaration, and not a lambda in it.
+const clang::FunctionDecl *functionAround(const clang::DeclContext *C);
+
+/// What other units call \p D; empty if they cannot see it.
+std::string symbolOf(const clang::NamedDecl *D);
+
+/// The same for all declarations and instantiations of one function, and in all
+/// units where others can see it.
+std::string ownerOf(const clang::FunctionDecl *F, const SourceView &View);
 
 } // namespace restride

@@ -27,13 +27,8 @@ static std::string list(const uint64_t Sizes[3]) {
 }
 
 static void addLaunch(Launch &Out, const CUDAKernelCallExpr *Call, const Evaluator &Values, ASTContext &Context) {
-  double Times = Values.timesExecuted(Call, Context);
-  if (Out.Launched) {
-    Out.Calls += Times;
-    return;
-  }
   Out.Launched = true;
-  Out.Calls = Times;
+  Out.Calls = Values.timesExecuted(Call, Context);
   const CallExpr *Config = Call->getConfig();
   bool GridAssumed = false, BlockAssumed = false;
   if (Config && Config->getNumArgs() >= 2) {
@@ -66,21 +61,48 @@ static void addLaunch(Launch &Out, const CUDAKernelCallExpr *Call, const Evaluat
   }
 }
 
-std::vector<Launch> launches(llvm::ArrayRef<const FunctionDecl *> Kernels, const UnitFacts &Facts,
-                             const Evaluator &Values, ASTContext &Context, const SourceView &View) {
+std::vector<LaunchSite> launches(llvm::ArrayRef<const FunctionDecl *> Kernels, const UnitFacts &Facts,
+                                 const Evaluator &Values, ASTContext &Context, const SourceView &View) {
+  std::vector<LaunchSite> Out;
+  auto Site = [&](const FunctionDecl *F) -> LaunchSite & {
+    LaunchSite S;
+    S.L.Kernel = mangledKernel(F, Context);
+    S.L.Name = F->getNameAsString();
+    S.L.Where = View.where(F->getLocation());
+    S.Kernel = ownerOf(F, View);
+    return Out.emplace_back(std::move(S));
+  };
+  for (const FunctionDecl *F : Kernels)
+    Site(F);
+  for (const CUDAKernelCallExpr *Call : Facts.Launches)
+    if (const FunctionDecl *Callee = Call->getDirectCallee()) {
+      LaunchSite &S = Site(Callee);
+      S.Call = View.place(Call->getBeginLoc());
+      addLaunch(S.L, Call, Values, Context);
+    }
+  return Out;
+}
+
+std::vector<Launch> joinLaunches(std::vector<LaunchSite> Sites, llvm::function_ref<unsigned(const LaunchSite &)> InstanceOf) {
   std::vector<Launch> Out;
-  for (const FunctionDecl *F : Kernels) {
-    Launch L;
-    L.Kernel = mangledKernel(F, Context);
-    L.Name = F->getNameAsString();
-    L.Where = View.where(F->getLocation());
-    for (const CUDAKernelCallExpr *Call : Facts.Launches)
-      if (const FunctionDecl *Callee = Call->getDirectCallee(); Callee && Callee->getCanonicalDecl() == F->getCanonicalDecl())
-        addLaunch(L, Call, Values, Context);
+  for (LaunchSite &S : Sites) {
+    S.L.Instance = S.L.Launched ? InstanceOf(S) : 0;
+    // A kernel without a launch of its own stands for all of them.
+    auto Same = llvm::find_if(Out, [&](const Launch &L) {
+      return L.Kernel == S.L.Kernel && (L.Instance == S.L.Instance || !L.Launched || !S.L.Launched);
+    });
+    if (Same == Out.end()) {
+      Out.push_back(std::move(S.L));
+    } else if (!Same->Launched) {
+      S.L.Where = Same->Where;
+      *Same = std::move(S.L);
+    } else if (S.L.Launched) {
+      Same->Calls += S.L.Calls;
+    }
+  }
+  for (Launch &L : Out)
     if (!L.Launched)
       L.Notes.push_back("no launch is seen");
-    Out.push_back(std::move(L));
-  }
   return Out;
 }
 

@@ -5,10 +5,20 @@
 
 namespace restride {
 
-/// A launch per kernel in \p Kernels: sizes and integer arguments as far as the
-/// source gives them. Several launches of one kernel add up.
-std::vector<Launch> launches(llvm::ArrayRef<const clang::FunctionDecl *> Kernels, const UnitFacts &Facts,
-                             const Evaluator &Values, clang::ASTContext &Context, const SourceView &View);
+/// One launch of a kernel, or a kernel that nobody launches.
+struct LaunchSite {
+  Launch L;
+  std::string Kernel; ///< as in Flow::functions()
+  Place Call;
+};
+
+/// Sizes and integer arguments as far as the source gives them.
+std::vector<LaunchSite> launches(llvm::ArrayRef<const clang::FunctionDecl *> Kernels, const UnitFacts &Facts,
+                                 const Evaluator &Values, clang::ASTContext &Context, const SourceView &View);
+
+/// Joins the launches of one kernel in one instance. \p InstanceOf says which
+/// that is for a site.
+std::vector<Launch> joinLaunches(std::vector<LaunchSite> Sites, llvm::function_ref<unsigned(const LaunchSite &)> InstanceOf);
 
 /// As in PTX.
 std::string mangledKernel(const clang::FunctionDecl *F, clang::ASTContext &Context);

@@ -21,21 +21,22 @@ static bool samePath(const std::vector<Step> &A, const std::vector<Step> &B) {
 
 void dropRepeats(Candidate &C) {
   dropRepeats(C.Accesses, [](const Access &A, const Access &B) {
-    return A.K == B.K && A.Whole == B.Whole && samePath(A.Path, B.Path);
+    return A.K == B.K && A.Whole == B.Whole && A.Instance == B.Instance && samePath(A.Path, B.Path);
   });
-  dropRepeats(C.Aliases, [](const Alias &A, const Alias &B) { return A.Declaration == B.Declaration; });
-  dropRepeats(C.Shifts, [](const Shift &A, const Shift &B) { return A.Whole == B.Whole; });
-  dropRepeats(C.Nulls, [](const NullValue &A, const NullValue &B) { return A.Whole == B.Whole; });
-  dropRepeats(C.Tests, [](const PointerTest &A, const PointerTest &B) { return A.Pointer == B.Pointer; });
-  dropRepeats(C.Sizes, [](const SizeOf &A, const SizeOf &B) { return A.Operand == B.Operand; });
-  dropRepeats(C.Kernels, [](const std::string &A, const std::string &B) { return A == B; });
+  dropRepeats(C.Aliases, [](const Alias &A, const Alias &B) { return A.Declaration == B.Declaration && A.Instance == B.Instance; });
+  dropRepeats(C.Shifts, [](const Shift &A, const Shift &B) { return A.Whole == B.Whole && A.Instance == B.Instance; });
+  dropRepeats(C.Arguments, [](const Argument &A, const Argument &B) { return A.Whole == B.Whole && A.Instance == B.Instance; });
+  dropRepeats(C.Nulls, [](const NullValue &A, const NullValue &B) { return A.Whole == B.Whole && A.Instance == B.Instance; });
+  dropRepeats(C.Tests, [](const PointerTest &A, const PointerTest &B) { return A.Pointer == B.Pointer && A.Instance == B.Instance; });
+  dropRepeats(C.Sizes, [](const SizeOf &A, const SizeOf &B) { return A.Operand == B.Operand && A.Instance == B.Instance; });
+  dropRepeats(C.Kernels, [](const KernelParameter &A, const KernelParameter &B) { return A == B; });
   dropRepeats(C.Refusals, [](const Refusal &A, const Refusal &B) {
     return A.Where == B.Where && A.Layout == B.Layout && A.Reason == B.Reason;
   });
   // One text that reads differently in two instantiations cannot be edited.
   for (size_t I = 0; I < C.Accesses.size(); ++I)
     for (size_t J = I + 1; J < C.Accesses.size(); ++J)
-      if (C.Accesses[I].Whole == C.Accesses[J].Whole)
+      if (C.Accesses[I].Whole == C.Accesses[J].Whole && C.Accesses[I].Instance == C.Accesses[J].Instance)
         C.Refusals.push_back({"", C.Accesses[I].Where, "this access means different things in two instantiations"});
 }
 
@@ -43,7 +44,7 @@ void dropRepeats(Candidate &C) {
 void joinCopies(Candidate &C) {
   std::vector<HostCall> Out;
   for (HostCall &Call : C.Calls) {
-    auto Same = llvm::find_if(Out, [&](const HostCall &O) { return O.Callee == Call.Callee; });
+    auto Same = llvm::find_if(Out, [&](const HostCall &O) { return O.Callee == Call.Callee && O.Instance == Call.Instance; });
     if (Same == Out.end()) {
       Out.push_back(std::move(Call));
       continue;

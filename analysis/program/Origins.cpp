@@ -74,12 +74,37 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
     return;
   if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && Tracked(M->getMemberDecl()))
     return;
-  if (const CallExpr *C = dyn_cast<CallExpr>(E); C && C->getDirectCallee() && C->getDirectCallee()->isDefined())
+  if (const CallExpr *C = dyn_cast<CallExpr>(E); C && C->getDirectCallee())
     if (std::optional<NodeId> Other = Graph.result(C->getDirectCallee()))
-      return Graph.unite(Node, *Other);
+      return Graph.unite(Node, Graph.callResult(C, *Other, Caller));
   if (E->getType()->isArrayType() || allocatesHostMemory(E))
     return From(Origin::Host, "an array that is not cudaMalloc's");
   From(Origin::Unknown, "a value that cannot be followed");
+}
+
+/// \p Node is a reference parameter: the argument is an element, or an object of its own.
+void UseClassifier::elementFlowsInto(NodeId Node, const Expr *Source) {
+  const Expr *E = Source->IgnoreParenImpCasts();
+  if (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(E))
+    return flowInto(Node, A->getBase());
+  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_Deref)
+    return flowInto(Node, U->getSubExpr());
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
+    if (Facts.Aliases.count(R->getDecl()->getLocation().getRawEncoding()))
+      return;
+    if (std::optional<NodeId> Other = Graph.node(R->getDecl()); Other && Graph.facts(*Other).ToElement)
+      return Graph.unite(Node, *Other);
+  }
+  Graph.facts(Node).Origins.push_back({Origin::Host, View.where(E->getExprLoc()), "a single object"});
+}
+
+void UseClassifier::passed(const CallExpr *Call, const Expr *Argument, NodeId Parameter) {
+  NodeId Outside = Graph.argument(Argument, Parameter, Caller);
+  Graph.bind(Call, Outside, Parameter, Caller);
+  if (Graph.facts(Parameter).ToElement)
+    elementFlowsInto(Outside, Argument);
+  else
+    flowInto(Outside, Argument);
 }
 
 } // namespace restride

@@ -13,6 +13,8 @@ using namespace clang;
 namespace restride {
 
 bool isModified(const UnitFacts &Facts, const VarDecl *V) {
+  if (!Facts.Alone && V->hasGlobalStorage() && V->isExternallyVisible() && !V->getType().isConstQualified())
+    return true;
   return Facts.Modified.count(V->getLocation().getRawEncoding());
 }
 
@@ -87,6 +89,7 @@ std::optional<Element> UseClassifier::elementOf(const Pointer &P, SourceLocation
   } else {
     Out.BaseName = P.BaseName;
   }
+  Out.ToElement = P.Base && Graph.facts(P.Node).ToElement;
   if (orderMatters(operands(P))) {
     refuse(P, L, "the order in which the parts of this access are evaluated matters, and would change");
     return std::nullopt;
@@ -133,13 +136,15 @@ void UseClassifier::reference(const Expr *E, const ValueDecl *D) {
     Pointer P;
     P.Node = *Node;
     P.Base = E;
-    pointer(E, P);
+    if (const VarDecl *V = dyn_cast<ParmVarDecl>(D))
+      Graph.facts(*Node).Modified |= isModified(Facts, V);
+    Graph.facts(*Node).ToElement ? element(E, P) : pointer(E, P);
   }
 }
 
 void UseClassifier::callResult(const CallExpr *E, NodeId Node) {
   Pointer P;
-  P.Node = Node;
+  P.Node = Graph.callResult(E, Node, Caller);
   P.Base = E;
   if (!resultIsUnused(E))
     pointer(E, P);
@@ -226,7 +231,7 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
       if (!Other)
         return Unknown("the pointer is stored where it cannot be followed");
       Graph.unite(P.Node, *Other);
-      return Plain ? void() : shifted(E, P);
+      return shifted(E, P);
     }
     if (B->isComparisonOp())
       return comparison(B, E, P) ? void() : Unknown("comparing two element pointers depends on the layout");
@@ -264,7 +269,7 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
   if (const CallExpr *Call = dyn_cast<CallExpr>(S))
     return pointerArgument(Call, E, P);
   if (const ReturnStmt *R = dyn_cast<ReturnStmt>(S))
-    return Plain ? void() : shifted(R->getRetValue(), P); // united where functions are visited
+    return shifted(R->getRetValue(), P); // united where functions are visited
   if (isa<UnaryExprOrTypeTraitExpr>(S))
     return Unknown("the size of the pointer is taken");
   if (isa<CXXConstructExpr>(S))
@@ -299,13 +304,36 @@ bool UseClassifier::comparison(const BinaryOperator *B, const Expr *E, const Poi
   return true;
 }
 
+/// The pointer goes on to another node.
 void UseClassifier::shifted(const Expr *E, const Pointer &P) {
   std::optional<Range> R = View.range(E->getSourceRange());
+  if (!R && P.Terms.empty() && P.Base && Graph.facts(P.Node).Slot.empty())
+    return; // by a macro, as it is
   std::optional<Element> What = elementOf(P, E->getExprLoc());
   if (R && What)
     Graph.facts(P.Node).Sites.Shifts.push_back({*R, *What, View.where(E->getExprLoc())});
   else if (!R)
     refuse(P, E->getExprLoc(), "a macro's body moves the pointer");
+}
+
+void UseClassifier::asArgument(const Expr *E, const Pointer &P, NodeId Parameter) {
+  NodeId Outside = Graph.argument(E, Parameter, Caller);
+  Graph.unite(P.Node, Outside);
+  std::optional<Range> R = View.range(E->getSourceRange());
+  Argument Site;
+  Site.Parameter = Graph.facts(Parameter).Slot;
+  Site.ByReference = Graph.facts(Parameter).ToElement;
+  Site.Where = View.where(E->getExprLoc());
+  if (R) {
+    std::optional<Element> What = elementOf(P, E->getExprLoc());
+    if (!What)
+      return;
+    Site.Whole = *R;
+    Site.What = *What;
+  } else if (!P.Terms.empty() || !Graph.facts(P.Node).Slot.empty()) {
+    return refuse(P, E->getExprLoc(), "a macro's body moves the pointer");
+  }
+  Graph.facts(P.Node).Sites.Arguments.push_back(std::move(Site));
 }
 
 void UseClassifier::addressOfPointer(const Expr *E, const Pointer &P) {
@@ -340,10 +368,8 @@ void UseClassifier::pointerArgument(const CallExpr *Call, const Expr *E, const P
   if (!Node)
     return Unknown("the pointer is passed to " + Name + ", whose parameter cannot be followed");
   if (!Callee->isDefined())
-    return Unknown("the pointer is passed to " + Name + ", whose body is not seen");
-  Graph.unite(P.Node, *Node);
-  if (!P.Terms.empty())
-    shifted(E, P);
+    Graph.require(P.Node, ownerOf(Callee, View), E->getExprLoc(), "the pointer is passed to " + Name + ", whose body is not seen");
+  asArgument(E, P, *Node);
 }
 
 void UseClassifier::pointerInitialises(const VarDecl *V, const Expr *E, const Pointer &P) {
@@ -355,8 +381,7 @@ void UseClassifier::pointerInitialises(const VarDecl *V, const Expr *E, const Po
   if (!Node)
     return refuse(P, V->getLocation(), "'" + V->getName().str() + "' holds the pointer in a way that cannot be followed");
   Graph.unite(P.Node, *Node);
-  if (!P.Terms.empty())
-    shifted(E, P);
+  shifted(E, P);
 }
 
 } // namespace restride

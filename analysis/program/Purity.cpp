@@ -106,6 +106,13 @@ static bool pure(const Stmt *S, const FunctionDecl *Within, unsigned Depth) {
 bool isPure(const Expr *E) { return pure(E, nullptr, 0); }
 bool isPureFunction(const FunctionDecl *F) { return pureFunction(F, 0); }
 
+bool takesCopies(const ParmVarDecl *P) {
+  const FunctionDecl *F = dyn_cast<FunctionDecl>(P->getDeclContext());
+  QualType T = P->getType(), Result = F ? F->getReturnType() : QualType();
+  return F && T->isLValueReferenceType() && T.getNonReferenceType().isConstQualified() && !Result->isReferenceType() &&
+         !Result->isPointerType() && isPureFunction(F);
+}
+
 namespace {
 
 /// What an expression with side effects changes: variables and members by name.

@@ -14,6 +14,10 @@ bool isPure(const clang::Expr *E);
 /// \p F's body is seen and changes nothing but its own locals.
 bool isPureFunction(const clang::FunctionDecl *F);
 
+/// \p P is a const reference that its function reads and does not keep or give
+/// back: a copy does as well.
+bool takesCopies(const clang::ParmVarDecl *P);
+
 /// Evaluating \p Operands in another order could give other values.
 bool orderMatters(llvm::ArrayRef<const clang::Expr *> Operands);
 

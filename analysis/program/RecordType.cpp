@@ -92,17 +92,15 @@ static void checkFields(const CXXRecordDecl *D, const SourceView &View, llvm::fu
 
 /// The offset after the `;` that ends the declaration whose last brace is at
 /// \p Brace, and after the line break if nothing else follows on the line.
-static unsigned lineAfter(SourceLocation Brace, const SourceView &View) {
+static std::optional<unsigned> lineAfter(SourceLocation Brace, const SourceView &View) {
   std::optional<Range> R = View.range(Brace);
   llvm::StringRef Text = View.buffer();
   if (!R)
-    return 0;
+    return std::nullopt;
   size_t At = Text.find(';', R->End);
   if (At == llvm::StringRef::npos)
-    return 0;
-  size_t Line = Text.find('\n', At);
-  if (Line == llvm::StringRef::npos)
-    return Text.size();
+    return std::nullopt;
+  size_t Line = Text.find('\n', At); // every file ends with one
   llvm::StringRef Rest = Text.slice(At + 1, Line).trim();
   return Rest.empty() || Rest.starts_with("//") ? Line + 1 : At + 1;
 }
@@ -118,7 +116,7 @@ static const TypedefNameDecl *typedefAround(const CXXRecordDecl *D) {
   return nullptr;
 }
 
-std::string qualifiedName(const CXXRecordDecl *D) {
+static std::string qualifiedName(const CXXRecordDecl *D) {
   const TypedefNameDecl *Alias = typedefAround(D);
   std::string Out = Alias ? Alias->getName().str() : D->getName().str();
   for (const DeclContext *C = D->getDeclContext(); C; C = C->getParent())
@@ -131,7 +129,10 @@ RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const
   RecordFacts Out;
   const TypedefNameDecl *Alias = typedefAround(D);
   std::string Plain = Alias ? Alias->getName().str() : D->getName().str();
+  Out.Qualified = qualifiedName(D);
+  Out.Kind = D->getName() == Plain ? D->getKindName().str() : "";
   Out.Where = View.where(D->getLocation());
+  Out.InMainFile = View.inMainFile(D->getLocation());
   auto Refuse = [&](SourceLocation L, std::string Why) { Out.Refusals.push_back({"", View.where(L), std::move(Why)}); };
 
   Out.Type.Name = Plain;
@@ -169,11 +170,8 @@ RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const
     return Out;
 
   Out.Type.Fields = fieldsOf(D, Context);
-  Out.InMainFile = View.inMainFile(D->getLocation());
-  if (!Out.InMainFile) {
-    Out.Type.Name = qualifiedName(D);
+  if (!View.isEditable(D->getLocation()))
     return Out;
-  }
   Out.HelperAt = lineAfter(D->getBraceRange().getEnd(), View);
   if (std::optional<Range> Tag = View.range(D->getBeginLoc())) {
     llvm::StringRef Word = View.text(*Tag);

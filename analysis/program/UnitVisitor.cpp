@@ -40,19 +40,17 @@ public:
       U.Facts.Names.insert(D->getName().str());
     if (!isa<VarDecl, FieldDecl>(D) || D->isImplicit() || inTemplate())
       return true;
+    if (const VarDecl *V = dyn_cast<VarDecl>(D); V && V->isStaticLocal() && !V->hasAttr<CUDASharedAttr>() && Function)
+      Graph.functions()[ownerOf(functionAround(Function), View)].Fixed = "has a static variable";
     std::optional<NodeId> Node = Graph.node(D);
     Table.add(D);
     if (!Node)
       return true;
     QualType T = D->getType().getNonReferenceType();
-    if (T.isVolatileQualified() || T->getPointeeType().isVolatileQualified())
+    if (T.isVolatileQualified() || (T->isPointerType() && T->getPointeeType().isVolatileQualified()))
       Graph.refuse(*Node, D->getLocation(), "'" + D->getName().str() + "' is volatile");
-    if (const VarDecl *V = dyn_cast<VarDecl>(D)) {
-      if (std::optional<NodeId> First = Graph.node(V->getCanonicalDecl()))
-        Graph.unite(*Node, *First);
-      if (V->hasExternalStorage() && !V->hasDefinition())
-        Graph.refuse(*Node, D->getLocation(), "'" + D->getName().str() + "' is defined in another file");
-    }
+    if (const VarDecl *V = dyn_cast<VarDecl>(D))
+      variable(V, *Node);
     if (const VarDecl *V = dyn_cast<VarDecl>(D); V && (V->hasAttr<CUDADeviceAttr>() || V->hasAttr<CUDAConstantAttr>() || V->hasAttr<CUDASharedAttr>()))
       Graph.refuse(*Node, D->getLocation(), "'" + D->getName().str() + "' is a pointer in device memory");
     return true;
@@ -61,33 +59,32 @@ public:
   bool VisitFunctionDecl(FunctionDecl *F) {
     if (F->isImplicit() || F->isDependentContext())
       return true;
+    std::string Owner = ownerOf(F, View);
+    if (std::string Symbol = symbolOf(F); !Symbol.empty() && F->doesThisDeclarationHaveABody() && !F->isTemplateInstantiation())
+      Graph.define(Symbol, F->getLocation());
+    bool Tracked = false;
     if (std::optional<NodeId> Result = Graph.result(F)) {
+      Tracked = true;
       Table.addResult(F, *Result);
       if (std::optional<NodeId> First = Graph.result(F->getFirstDecl()))
         Graph.unite(*Result, *First);
+      if (F->isExternallyVisible())
+        Graph.link(*Result, Owner + "#result");
+      if (!F->isDefined())
+        Graph.require(*Result, Owner, F->getLocation(), "the body of '" + F->getNameAsString() + "' is not seen");
     }
-    bool Kernel = F->hasAttr<CUDAGlobalAttr>();
-    bool Explicit = F->getTemplateSpecializationKind() == TSK_ExplicitInstantiationDefinition ||
-                    F->getTemplateSpecializationKind() == TSK_ExplicitInstantiationDeclaration;
-    const FunctionDecl *First = F->getFirstDecl();
-    for (unsigned I = 0; I < F->getNumParams(); ++I) {
-      std::optional<NodeId> Node = Graph.node(F->getParamDecl(I));
-      if (!Node)
-        continue;
-      if (I < First->getNumParams())
-        if (std::optional<NodeId> Other = Graph.node(First->getParamDecl(I)))
-          Graph.unite(*Node, *Other);
-      if (Kernel && F->isThisDeclarationADefinition()) {
-        Graph.facts(*Node).KernelParameter = true;
-        Graph.facts(*Node).Kernels.push_back(mangledKernel(F, Context));
+    for (unsigned I = 0; I < F->getNumParams(); ++I)
+      if (std::optional<NodeId> Node = Graph.node(F->getParamDecl(I))) {
+        Tracked = true;
+        parameter(F, I, *Node, Owner);
       }
-      if (Explicit)
-        Graph.refuse(*Node, F->getPointOfInstantiation(), "'" + F->getNameAsString() + "' is instantiated explicitly, with the pointer's type");
-      if (!F->isDefined() && View.isUserCode(F->getLocation()))
-        Graph.refuse(*Node, F->getLocation(), "the body of '" + F->getNameAsString() + "' is not seen");
-    }
-    if (Kernel && F->isThisDeclarationADefinition())
+    if (Tracked)
+      describe(F, Graph.functions()[Owner]);
+    if (F->hasAttr<CUDAGlobalAttr>() && F->isThisDeclarationADefinition()) {
       U.Kernels.push_back(F);
+      for (const ParmVarDecl *P : F->parameters())
+        memberPointers(P->getType(), mangledKernel(F, Context), 0);
+    }
     return true;
   }
 
@@ -135,6 +132,69 @@ public:
   }
 
 private:
+  void variable(const VarDecl *V, NodeId Node) {
+    if (std::optional<NodeId> First = Graph.node(V->getCanonicalDecl()))
+      Graph.unite(Node, *First);
+    std::string Symbol = V->hasGlobalStorage() && !V->isStaticLocal() ? symbolOf(V) : "";
+    if (Symbol.empty())
+      return;
+    Graph.link(Node, Symbol);
+    if (V->isThisDeclarationADefinition() == VarDecl::Definition && !V->isInline())
+      Graph.define(Symbol, V->getLocation());
+    if (V->hasExternalStorage() && !V->hasDefinition())
+      Graph.require(Node, Symbol, V->getLocation(), "'" + V->getName().str() + "' is defined in another file");
+  }
+
+  void parameter(const FunctionDecl *F, unsigned I, NodeId Node, const std::string &Owner) {
+    const FunctionDecl *First = F->getFirstDecl();
+    if (I < First->getNumParams())
+      if (std::optional<NodeId> Other = Graph.node(First->getParamDecl(I)))
+        Graph.unite(Node, *Other);
+    if (F->isExternallyVisible())
+      Graph.link(Node, Owner + "#" + std::to_string(I));
+    if (F->hasAttr<CUDAGlobalAttr>() && F->isThisDeclarationADefinition())
+      Graph.facts(Node).Kernels.push_back(mangledKernel(F, Context));
+    if (F->getTemplateSpecializationKind() == TSK_ExplicitInstantiationDefinition ||
+        F->getTemplateSpecializationKind() == TSK_ExplicitInstantiationDeclaration)
+      Graph.refuse(Node, F->getPointOfInstantiation(), "'" + F->getNameAsString() + "' is instantiated explicitly, with the pointer's type");
+    if (!F->isDefined())
+      Graph.require(Node, Owner, F->getLocation(), "the body of '" + F->getNameAsString() + "' is not seen");
+  }
+
+  /// Pointers that a kernel gets inside of a struct.
+  void memberPointers(QualType T, const std::string &Kernel, unsigned Depth) {
+    T = T.getNonReferenceType();
+    const CXXRecordDecl *D = (T->isPointerType() ? T->getPointeeType() : T)->getAsCXXRecordDecl();
+    if (!D || !D->hasDefinition() || Depth > 4)
+      return;
+    for (const FieldDecl *F : D->getDefinition()->fields())
+      if (std::optional<NodeId> Node = Graph.node(F))
+        Graph.facts(*Node).Kernels.push_back(Kernel);
+      else if (!F->getType()->isPointerType())
+        memberPointers(F->getType(), Kernel, Depth + 1);
+  }
+
+  /// What is needed to write the function a second time, for other arrays.
+  void describe(const FunctionDecl *F, FunctionFacts &Out) {
+    Out.Name = F->getNameAsString();
+    const FunctionDecl *Pattern = F->getTemplateInstantiationPattern();
+    const FunctionDecl *Written = Pattern ? Pattern : F;
+    const FunctionTemplateDecl *Template = Written->getDescribedFunctionTemplate();
+    std::optional<Range> Text = View.range(Template ? Template->getSourceRange() : Written->getSourceRange());
+    if (Text && !Written->doesThisDeclarationHaveABody())
+      Text->End = View.buffer().find(';', Text->End) + 1;
+    if (Text && !llvm::is_contained(Out.Texts, *Text))
+      Out.Texts.push_back(*Text);
+    if (!Text || Written->getBeginLoc().isMacroID())
+      Out.Fixed = "is written by a macro or lies outside of the project";
+    else if (isa<CXXMethodDecl>(F) || F->isOverloadedOperator() || F->getFriendObjectKind())
+      Out.Fixed = "is a member, an operator or a friend";
+    else if (F->isExternC() || F->isMain())
+      Out.Fixed = "is extern \"C\", of which there can be only one";
+    else if (F->getTemplateSpecializationKind() == TSK_ExplicitSpecialization)
+      Out.Fixed = "is a specialisation of a template";
+  }
+
   /// A function that is not called but handed around fixes its parameter types,
   /// except for the runtime's questions about kernels.
   void functionUsed(const DeclRefExpr *E, const FunctionDecl *F) {
@@ -157,6 +217,7 @@ private:
     for (const ParmVarDecl *P : F->parameters())
       if (std::optional<NodeId> Node = Graph.node(P))
         Graph.refuse(*Node, E->getExprLoc(), "'" + F->getNameAsString() + "' is used as a function pointer");
+    Graph.functions()[ownerOf(F, View)].Fixed = "is used as a function pointer";
   }
 
   Unit &U;
@@ -177,14 +238,16 @@ public:
     const FunctionDecl *Callee = E->getDirectCallee();
     if (inTemplate() || !Callee)
       return true;
+    Classifier.enter(functionAround(Function));
     if (std::optional<NodeId> Node = Graph.result(Callee))
       Classifier.callResult(E, *Node);
     for (unsigned I = 0; I < std::min(E->getNumArgs(), Callee->getNumParams()); ++I)
       if (std::optional<NodeId> Node = Graph.node(Callee->getParamDecl(I)); Node && !isa<CXXOperatorCallExpr>(E) && !isa<CXXDefaultArgExpr>(E->getArg(I)))
-        Classifier.flowInto(*Node, E->getArg(I));
+        Classifier.passed(E, E->getArg(I), *Node);
     return true;
   }
   bool VisitReturnStmt(ReturnStmt *R) {
+    Classifier.enter(functionAround(Function));
     if (!inTemplate() && Function && R->getRetValue())
       if (std::optional<NodeId> Node = Graph.result(Function))
         Classifier.flowInto(*Node, R->getRetValue());
@@ -201,11 +264,13 @@ public:
     return true;
   }
   bool VisitInitListExpr(InitListExpr *L) {
+    Classifier.enter(functionAround(Function));
     if (!inTemplate())
       initialises(L->getSemanticForm() ? L->getSemanticForm() : L);
     return true;
   }
   bool VisitCXXConstructorDecl(CXXConstructorDecl *C) {
+    Classifier.enter(C);
     if (!C->isDependentContext())
       for (const CXXCtorInitializer *I : C->inits())
         if (std::optional<NodeId> Node = I->getMember() && I->isWritten() ? Graph.node(I->getMember()) : std::nullopt)
@@ -213,6 +278,7 @@ public:
     return true;
   }
   bool VisitFieldDecl(FieldDecl *F) {
+    Classifier.enter(nullptr);
     if (std::optional<NodeId> Node = Graph.node(F); Node && F->hasInClassInitializer())
       Classifier.flowInto(*Node, F->getInClassInitializer());
     return true;
@@ -229,6 +295,7 @@ public:
           continue;
         Init = L->getInit(0);
       }
+      Classifier.enter(functionAround(V->getDeclContext()));
       if (!isa<ImplicitValueInitExpr>(Init))
         Classifier.flowInto(*Node, Init);
     }
@@ -259,6 +326,7 @@ private:
       return true;
     }
     U.Facts.Explained.insert(E->getExprLoc().getRawEncoding());
+    Classifier.enter(functionAround(Function));
     Classifier.reference(E, D);
     return true;
   }

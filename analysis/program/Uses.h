@@ -65,6 +65,7 @@ struct UnitFacts {
     const clang::Expr *Bytes; ///< null where there is none
   };
   std::vector<Call> Calls;
+  bool Alone = true; ///< the program has no other unit, which could change what both see
 };
 
 bool isModified(const UnitFacts &Facts, const clang::VarDecl *V);
@@ -74,10 +75,14 @@ public:
   UseClassifier(clang::ASTContext &Context, const SourceView &View, Flow &Graph, UnitFacts &Facts)
       : Context(Context), View(View), Graph(Graph), Facts(Facts) {}
 
+  /// What follows stands in \p F; null outside of functions.
+  void enter(const clang::FunctionDecl *F) { Caller = F; }
   /// \p E names a node: a DeclRefExpr or MemberExpr.
   void reference(const clang::Expr *E, const clang::ValueDecl *D);
   /// A call whose result is a node.
   void callResult(const clang::CallExpr *E, NodeId Node);
+  /// An argument of a call whose parameter is \p Parameter.
+  void passed(const clang::CallExpr *Call, const clang::Expr *Argument, NodeId Parameter);
   /// The value that \p Source brings into \p Node is known, or the class is refused.
   void flowInto(NodeId Node, const clang::Expr *Source);
 
@@ -91,12 +96,14 @@ private:
   void test(const clang::Expr *E, const Pointer &P);
   bool isTracked(const clang::Expr *E);
   void shifted(const clang::Expr *E, const Pointer &P);
+  void asArgument(const clang::Expr *E, const Pointer &P, NodeId Parameter);
   bool aliasBase(const Pointer &P, const clang::VarDecl *V);
   bool allocatedOnceBefore(const clang::VarDecl *Base, const clang::VarDecl *V);
   void makeAlias(const clang::VarDecl *V, const Pointer &P);
   // Elements.cpp
   void element(const clang::Expr *E, Pointer P);
   void member(const clang::Expr *E, const Pointer &P, std::vector<const clang::Expr *> Path);
+  bool elementArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);
   void leafAddress(const clang::Expr *E, const Pointer &P, const std::vector<std::string> &ArrayPath);
   bool copies(const clang::Expr *E, const clang::Stmt *Parent);
   bool typeIsDeduced(const clang::Expr *E) const;
@@ -105,6 +112,9 @@ private:
   // HostSites.cpp
   bool runtimeCall(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P, bool AddressOf);
   bool isRuntimeFunction(const clang::FunctionDecl *F) const;
+
+  // Origins.cpp
+  void elementFlowsInto(NodeId Node, const clang::Expr *Source);
 
   // What they share.
   const clang::Stmt *parent(const clang::Expr *E, const clang::VarDecl **Variable = nullptr) const;
@@ -116,6 +126,7 @@ private:
   const SourceView &View;
   Flow &Graph;
   UnitFacts &Facts;
+  const clang::FunctionDecl *Caller = nullptr;
 };
 
 } // namespace restride

@@ -17,13 +17,17 @@ __global__ void c(C *p) { p[0].x = 1; }
 __global__ void d(D *p) { p[0].x = 1; }
 __global__ void e(E *p) { p[0].x = 1; }
 
-static void clear(A *p) { p[0].x = 0; }
+static A *clear(A *p) {
+  static int calls; // of which there would be two, were the function written twice
+  p[calls++].x = 0;
+  return p;
+}
 
 int main() {
   A *dA, hA[4];
   cudaMalloc(&dA, sizeof(hA));
   a<<<1, 1>>>(dA);
-  clear(dA);
+  dA = clear(dA);
   // CHECK-DAG: origins.cu:[[@LINE+1]]:{{.*}} refused: host memory reaches the same pointers (an array that is not cudaMalloc's)
   clear(hA);
   A one;

@@ -44,7 +44,7 @@ __global__ void k(P *p, int n) {
     const auto *deep = &w[1];
     // SOA: const ptrdiff_t deep = w + 1;
     r.y = read(deep) + read(&r) + read(q + 2) + sizeof(r);
-    // SOA: p.y[r] = read(PSoA_at(p, deep)) + read(PSoA_at(p, r)) + read(PSoA_at(p, q + 2)) + sizeof(P);
+    // SOA: p.y[r] = read(p, deep) + read(p, r) + read(p, q + 2) + sizeof(P);
     // ALIGN: p[r].y = read(p + deep) + read(p + r) + read(p + (q + 2)) + sizeof(P);
   }
 }

@@ -9,34 +9,34 @@ struct P {
 };
 
 __global__ void k(P *, int n);
-// SOA: __global__ void k(PSoA, int n);
+// SOA: __global__ void k(PSoA, ptrdiff_t, int n);
 __device__ void step(P *p, const int n);
-// SOA: __device__ void step(PSoA p, const int n);
+// SOA: __device__ void step(PSoA p, ptrdiff_t p_index, const int n);
 __device__ float first(const P p[], int = 0);
-// SOA: __device__ float first(PSoA p, int = 0);
+// SOA: __device__ float first(PSoA p, ptrdiff_t p_index, int = 0);
 __host__ __device__ static inline P *skip(P *const p, int n) { return p + n; }
-// SOA: __host__ __device__ static inline PSoA skip(PSoA p, int n) { return PSoA_at(p, n); }
+// SOA: __host__ __device__ static inline PSoA skip(PSoA p, ptrdiff_t p_index, int n) { return PSoA_at(p, p_index + n); }
 
 __device__ void step(P *p, const int n) {
-  // SOA: __device__ void step(PSoA p, const int n) {
+  // SOA: __device__ void step(PSoA p, ptrdiff_t p_index, const int n) {
   if (n > 0)
     step(p, n - 1);
   p->x += first(p);
-  // SOA: p.x[0] += first(p);
+  // SOA: p.x[p_index] += first(p, p_index);
 }
 __device__ float first(const P p[], int i) { return p[i].x; }
-// SOA: __device__ float first(PSoA p, int i) { return p.x[i]; }
+// SOA: __device__ float first(PSoA p, ptrdiff_t p_index, int i) { return p.x[p_index + i]; }
 
 __global__ void k(P *p, int n) {
-  // SOA: __global__ void k(PSoA p, int n) {
+  // SOA: __global__ void k(PSoA p, ptrdiff_t p_index, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   step(p, i);
   step(p + i, i);
-  // SOA: step(PSoA_at(p, i), i);
+  // SOA: step(p, p_index + i, i);
   step(&p[i + 1], n);
-  // SOA: step(PSoA_at(p, i + 1), n);
+  // SOA: step(p, p_index + (i + 1), n);
   p[i].y = first(skip(p, n), 3) + skip(p, i)->x;
-  // SOA: p.y[i] = first(skip(p, n), 3) + skip(p, i).x[0];
+  // SOA: p.y[p_index + i] = first(skip(p, p_index, n), 0, 3) + skip(p, p_index, i).x[0];
 }
 
 int main() {
@@ -44,6 +44,6 @@ int main() {
   cudaMalloc(&d, 64 * sizeof(P));
   k<<<1, 32>>>(d, 1);
   k<<<1, 32>>>(d + 32, 1);
-  // SOA: k<<<1, 32>>>(PSoA_at(d, 32), 1);
+  // SOA: k<<<1, 32>>>(d, 32, 1);
   cudaFree(d);
 }

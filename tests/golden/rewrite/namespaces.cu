@@ -14,7 +14,7 @@ struct P {
 // SOA: struct PSoA {
 namespace detail {
 __device__ void step(P *p) { p->x += 1; }
-// SOA: __device__ void step(PSoA p) { p.x[0] += 1; }
+// SOA: __device__ void step(PSoA p, ptrdiff_t p_index) { p.x[p_index] += 1; }
 } // namespace detail
 static_assert(sizeof(P) == 12, "the host keeps its record");
 } // namespace geo
@@ -29,7 +29,7 @@ __global__ void k(geo::P *p, const ::geo::P *from) {
   // SOA: PSoA_store(p, i, t);
   // ALIGN: static_cast<geo::P &>(p[i]) = t;
   geo::detail::step(p + i);
-  // SOA: geo::detail::step(PSoA_at(p, i));
+  // SOA: geo::detail::step(p, i);
 }
 
 using namespace geo;

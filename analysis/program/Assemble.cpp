@@ -1,0 +1,244 @@
+#include "analysis/program/Assemble.h"
+#include "analysis/program/Comments.h"
+#include "analysis/program/Indexed.h"
+#include "analysis/program/Instances.h"
+#include "analysis/program/MergeSites.h"
+#include "analysis/program/Skipped.h"
+
+#include <algorithm>
+
+namespace restride {
+
+static bool allocates(const HostCall &H) { return H.What <= HostCall::MallocAsync; }
+
+/// The class lives in generated code: its record is a handle, or it never
+/// leaves the helper functions.
+static bool isGenerated(llvm::ArrayRef<NodeId> Class, const ProgramFacts &F) {
+  auto Name = [&](NodeId N) { return F.Graph.records()[F.Graph.facts(N).Record].Facts.Type.Name; };
+  if (F.Handles.count(Name(Class.front())))
+    return true;
+  return llvm::all_of(Class, [&](NodeId N) {
+    return llvm::any_of(F.Handles, [&](const std::string &H) { return llvm::StringRef(F.Graph.facts(N).Function).starts_with(H + "_"); });
+  });
+}
+
+template <typename T> static void append(std::vector<T> &To, const std::vector<T> &From) { To.insert(To.end(), From.begin(), From.end()); }
+
+static void checkOrigins(Candidate &C, llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
+  for (NodeId N : Class) {
+    for (const Origin &O : Graph.facts(N).Origins)
+      C.Refusals.push_back({"", O.Where,
+                            O.K == Origin::Host ? "host memory reaches the same pointers (" + O.What + ")"
+                                                : "the pointer comes from " + O.What});
+    for (const auto &[Symbol, R] : Graph.facts(N).Needs)
+      if (!Graph.isDefined(Symbol))
+        C.Refusals.push_back(R);
+  }
+  if (C.Elements.Count == 1 && !C.Elements.Assumed)
+    C.Refusals.push_back({"", C.ArrayWhere, "it is one object and not an array"});
+  if (llvm::none_of(C.Calls, allocates))
+    C.Refusals.push_back({"", C.ArrayWhere, "no cudaMalloc or cudaMallocManaged of this array is seen"});
+}
+
+static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
+  Candidate C;
+  unsigned Record = Graph.facts(Class.front()).Record;
+  const RecordFacts &Facts = Graph.records()[Record].Facts;
+  C.Type = Facts.Type;
+  C.Where = Facts.Where;
+  C.Refusals = Facts.Refusals;
+  C.SizeObserved = Graph.records()[Record].SizeObserved;
+  for (NodeId N : Class) {
+    const NodeFacts &F = Graph.facts(N);
+    append(C.Nulls, F.Sites.Nulls);
+    append(C.Tests, F.Sites.Tests);
+    append(C.Sizes, F.Sites.Sizes);
+    append(C.Accesses, F.Sites.Accesses);
+    append(C.Aliases, F.Sites.Aliases);
+    append(C.Shifts, F.Sites.Shifts);
+    append(C.Arguments, F.Sites.Arguments);
+    append(C.Calls, F.Sites.Calls);
+    append(C.Refusals, F.Sites.Refusals);
+    for (const std::string &K : F.Kernels)
+      C.Kernels.push_back({K, F.Instance});
+    if (F.Sites.SizeObserved)
+      C.SizeObserved = F.Sites.SizeObserved;
+    if (F.Sites.Elements.Count > C.Elements.Count)
+      C.Elements = F.Sites.Elements;
+    bool Allocated = llvm::any_of(F.Sites.Calls, allocates);
+    if (C.Array.empty() || (Allocated && C.Elements.Count <= F.Sites.Elements.Count)) {
+      C.Array = F.Name;
+      C.ArrayWhere = F.Where;
+    }
+  }
+  // Arrays of one record may share a handle type, so they agree on what stays whole.
+  for (NodeId N = 0; N < Graph.size(); ++N)
+    if (Graph.facts(N).Record == Record)
+      for (const std::vector<std::string> &Path : Graph.facts(N).WholeArrays)
+        keepWhole(C.Type, Path);
+  joinCopies(C);
+  dropRepeats(C);
+  return C;
+}
+
+/// All places of \p C that a layout may change.
+static std::vector<unsigned> places(const Candidate &C, llvm::ArrayRef<Declaration> Declarations, int Index) {
+  std::vector<unsigned> Out;
+  auto Add = [&](const auto &Sites, auto Member) {
+    for (const auto &S : Sites)
+      if ((S.*Member).End)
+        Out.push_back((S.*Member).Begin);
+  };
+  Add(C.Accesses, &Access::Whole), Add(C.Aliases, &Alias::Declaration), Add(C.Shifts, &Shift::Whole);
+  Add(C.Arguments, &Argument::Whole), Add(C.Calls, &HostCall::Callee), Add(C.Nulls, &NullValue::Whole);
+  for (const Declaration &D : Declarations)
+    for (const Declarator &One : D.Declarators)
+      if (One.Candidate == Index)
+        Out.push_back(D.Specifiers.Begin);
+  return Out;
+}
+
+/// Generated code stands behind the record, or, where only one file changes and
+/// the record is not in it, before that file's first declaration that changes.
+static void placeHelpers(Candidate &C, int Index, const Program &P, const ProgramFacts &F, const TrackedRecord &R) {
+  std::vector<unsigned> Places = places(C, P.Declarations, Index);
+  std::set<unsigned> Files;
+  for (unsigned At : Places)
+    Files.insert(P.Text.at(At).Text.Begin);
+  bool Elsewhere = Files.size() == 1 && !(R.Facts.HelperAt && Files.count(P.Text.at(*R.Facts.HelperAt).Text.Begin));
+  if (!Elsewhere && R.Facts.HelperAt) {
+    C.HelperAt = *R.Facts.HelperAt;
+    C.InHeader = !R.Facts.InMainFile;
+    Files.insert(P.Text.at(C.HelperAt).Text.Begin);
+  }
+  for (unsigned Begin : Files)
+    if (!llvm::is_contained(F.MainFiles, Begin))
+      C.Headers.push_back(Begin);
+  if (R.Facts.AttributeAt && Files.count(P.Text.at(*R.Facts.AttributeAt).Text.Begin))
+    C.AttributeAt = R.Facts.AttributeAt;
+  if (!Elsewhere && R.Facts.HelperAt)
+    return;
+  if (!Elsewhere && !Places.empty())
+    C.Refusals.push_back({"", C.Where, "several files use it, and the record's own cannot be changed"});
+  C.Type.Name = R.Facts.Qualified;
+  unsigned First = Places.empty() ? 0 : *llvm::min_element(Places);
+  for (const Range &D : F.TopLevel)
+    if (D.Begin <= First && First < D.End)
+      First = D.Begin;
+  C.HelperAt = commentAbove(P.Text.text(), First);
+}
+
+static void spellRecord(Candidate &C, const TrackedRecord &R) {
+  C.Spelling = R.Facts.Qualified;
+  if (!R.Hidden)
+    return;
+  if (R.Facts.Kind.empty()) // a typedef's name has no "struct" in front
+    C.Refusals.push_back({"", C.Where, "'" + R.Facts.Type.Name + "' is also the name of a variable, which hides the record"});
+  C.Spelling = R.Facts.Kind + " " + C.Spelling;
+}
+
+static void nameCandidates(std::vector<Candidate> &All) {
+  std::map<std::string, unsigned> OfRecord, OfName;
+  for (Candidate &C : All)
+    ++OfRecord[C.Type.Name];
+  for (Candidate &C : All) {
+    C.SharesRecord = OfRecord[C.Type.Name] > 1;
+    C.Name = C.SharesRecord ? C.Type.Name + "." + C.Array : C.Type.Name;
+    if (unsigned Nth = ++OfName[C.Name]; Nth > 1)
+      C.Name += "." + std::to_string(Nth);
+  }
+}
+
+/// Declarations with candidates in place of nodes, for every instance.
+static void addDeclarations(std::vector<Declaration> Declarations, const Instances &Split, const Flow &Graph,
+                            const std::map<NodeId, int> &IndexOf, Program &Out) {
+  std::map<NodeId, std::vector<NodeId>> CopiesOf;
+  for (auto [First, Copy] : Split.Copies)
+    CopiesOf[First].push_back(Copy);
+  auto Candidate = [&](NodeId N) {
+    auto At = IndexOf.find(Graph.root(N));
+    return At == IndexOf.end() ? -1 : At->second;
+  };
+  for (Declaration &D : Declarations) {
+    // Every instance of the function, by any of the declaration's nodes.
+    std::map<unsigned, Declaration> Of;
+    for (const Declarator &One : D.Declarators)
+      if (One.Candidate >= 0) {
+        Of.try_emplace(Graph.facts(One.Candidate).Instance, D);
+        for (NodeId Copy : CopiesOf[One.Candidate])
+          Of.try_emplace(Graph.facts(Copy).Instance, D);
+      }
+    for (auto &[Id, Here] : Of) {
+      Here.Instance = Id;
+      bool Any = false;
+      for (Declarator &One : Here.Declarators) {
+        if (One.Candidate < 0)
+          continue;
+        NodeId Node = One.Candidate;
+        for (NodeId Copy : CopiesOf[One.Candidate])
+          if (Graph.facts(Copy).Instance == Id)
+            Node = Copy;
+        One.Candidate = Candidate(Node);
+        // A pointer that became an index is declared by its alias.
+        if (One.Candidate >= 0 && llvm::any_of(Out.Candidates[One.Candidate].Aliases, [&](const Alias &A) { return A.Declaration.contains(One.Name); })) {
+          if (Here.Declarators.size() > 1)
+            Out.Candidates[One.Candidate].Refusals.push_back(
+                {"", Out.Candidates[One.Candidate].ArrayWhere, "an element pointer is declared together with others"});
+          One.Candidate = -1;
+        }
+        Any |= One.Candidate >= 0;
+      }
+      if (Any)
+        Out.Declarations.push_back(std::move(Here));
+    }
+  }
+}
+
+Program assemble(ProgramFacts Facts) {
+  Flow &Graph = Facts.Graph;
+  Program Out;
+  indexParameters(Graph, Facts.Declarations, Facts.Text);
+  Instances Split = instantiate(Graph);
+
+  std::map<NodeId, std::vector<NodeId>> Classes;
+  for (NodeId N = 0; N < Graph.size(); ++N)
+    Classes[Graph.root(N)].push_back(N);
+  std::map<NodeId, int> IndexOf; // by class
+  std::vector<const std::vector<NodeId> *> ClassOf;
+  for (const auto &[Root, Class] : Classes) {
+    bool OnDevice = llvm::any_of(Class, [&](NodeId N) { return !Graph.facts(N).Kernels.empty(); });
+    if (!OnDevice || isGenerated(Class, Facts))
+      continue;
+    IndexOf[Root] = Out.Candidates.size();
+    Candidate C = candidate(Class, Graph);
+    checkOrigins(C, Class, Graph);
+    checkSkipped(C, Class, Facts);
+    Out.Candidates.push_back(std::move(C));
+    ClassOf.push_back(&Class);
+  }
+  addDeclarations(std::move(Facts.Declarations), Split, Graph, IndexOf, Out);
+  Out.Text = Facts.Text;
+  for (size_t I = 0; I < Out.Candidates.size(); ++I) {
+    Candidate &C = Out.Candidates[I];
+    const TrackedRecord &R = Graph.records()[Graph.facts(ClassOf[I]->front()).Record];
+    spellRecord(C, R);
+    placeHelpers(C, I, Out, Facts, R);
+    if (!C.AttributeAt && !C.SizeObserved)
+      C.SizeObserved = Refusal{"", C.Where, "the record is defined elsewhere"};
+  }
+  nameCandidates(Out.Candidates);
+  // Functions that only the host's arrays reach several times stay as they are.
+  for (FunctionInstances &F : Split.Functions)
+    if (llvm::any_of(Out.Declarations, [&](const Declaration &D) { return llvm::is_contained(F.Instances, D.Instance); }))
+      Out.Functions.push_back(std::move(F));
+  Out.Launches = joinLaunches(std::move(Facts.Launches), [&](const LaunchSite &S) {
+    for (const InstanceCall &C : Split.Calls)
+      if (C.Callee == S.Kernel && C.Call == S.Call)
+        return C.Instance;
+    return 0u;
+  });
+  Out.Identifiers.assign(Facts.Identifiers.begin(), Facts.Identifiers.end());
+  return Out;
+}
+
+} // namespace restride

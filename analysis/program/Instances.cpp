@@ -1,0 +1,212 @@
+#include "analysis/program/Instances.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace restride {
+
+/// More ways to call a function than these are seen as one.
+static constexpr size_t MaxInstances = 6;
+
+namespace {
+
+/// Node of a function's first instance to its node in another.
+using NodeMap = std::map<NodeId, NodeId>;
+
+struct Instance {
+  unsigned Id = 0;
+  NodeMap Nodes; ///< empty for the first
+  NodeId operator()(NodeId N) const {
+    auto At = Nodes.find(N);
+    return At == Nodes.end() ? N : At->second;
+  }
+};
+
+/// One call of the function at hand.
+struct Call {
+  Place At;
+  std::vector<std::pair<NodeId, NodeId>> Bound;   ///< outside, inside; arguments
+  std::vector<std::pair<NodeId, NodeId>> Results; ///< likewise
+};
+
+/// Calls that give the same arrays: by parameter, the class of its argument.
+struct Group {
+  std::map<NodeId, NodeId> Arrays;
+  std::vector<const Call *> Calls;
+};
+
+class Instancer {
+public:
+  explicit Instancer(Flow &Graph) : Graph(Graph), Unions(Graph.unions().begin(), Graph.unions().end()) {
+    for (const Binding &B : Graph.bindings()) {
+      Waiting.insert(B.Callee);
+      Waiting.insert(B.Caller);
+    }
+    for (NodeId N = 0; N < Graph.size(); ++N)
+      if (!Graph.facts(N).Owner.empty())
+        Owned[Graph.facts(N).Owner].push_back(N);
+  }
+
+  Instances run() {
+    while (!Waiting.empty()) {
+      auto Ready = llvm::find_if(Waiting, [&](const std::string &F) { return !waitsForCallers(F); });
+      bool Recursive = Ready == Waiting.end();
+      std::string F = Recursive ? *Waiting.begin() : *Ready;
+      Waiting.erase(F);
+      process(F, Recursive);
+    }
+    return std::move(Out);
+  }
+
+private:
+  bool waitsForCallers(const std::string &F) const {
+    return llvm::any_of(Graph.bindings(), [&](const Binding &B) { return B.Callee == F && B.Caller != F && Waiting.count(B.Caller); });
+  }
+
+  std::vector<Call> callsOf(const std::string &F) {
+    std::map<std::tuple<Place, std::string, unsigned>, Call> Found;
+    for (const Binding &B : Graph.bindings()) {
+      if (B.Callee != F || B.Caller == F)
+        continue;
+      std::vector<Instance> &Callers = Of[B.Caller];
+      if (Callers.empty())
+        Callers.emplace_back();
+      for (const Instance &I : Callers) {
+        Call &C = Found[{B.Call, B.Caller, I.Id}];
+        C.At = B.Call;
+        (B.Result ? C.Results : C.Bound).push_back({I(B.Outside), B.Inside});
+      }
+    }
+    std::vector<Call> Calls;
+    for (auto &[Key, C] : Found)
+      Calls.push_back(std::move(C));
+    return Calls;
+  }
+
+  std::vector<Group> groups(const std::vector<Call> &Calls) {
+    std::vector<Group> Groups;
+    for (const Call &C : Calls) {
+      std::map<NodeId, NodeId> Arrays;
+      for (auto [Outside, Inside] : C.Bound) {
+        auto [At, New] = Arrays.try_emplace(Graph.root(Inside), Outside);
+        if (!New) // both reach the same parameter
+          Graph.unite(At->second, Outside);
+      }
+      for (auto &[Inside, Outside] : Arrays)
+        Outside = Graph.root(Outside);
+      auto Same = llvm::find_if(Groups, [&](const Group &G) {
+        return llvm::all_of(Arrays, [&](const auto &A) {
+          auto At = G.Arrays.find(A.first);
+          return At == G.Arrays.end() || At->second == A.second;
+        });
+      });
+      if (Same == Groups.end())
+        Same = Groups.insert(Groups.end(), Group());
+      Same->Arrays.insert(Arrays.begin(), Arrays.end());
+      Same->Calls.push_back(&C);
+    }
+    return Groups;
+  }
+
+  /// step(a, b) and step(b, a): buffers that change places are one array.
+  bool joinPermutations(const std::vector<Group> &Groups) {
+    auto Arrays = [](const Group &G) {
+      std::set<NodeId> Set;
+      for (const auto &[Inside, Outside] : G.Arrays)
+        Set.insert(Outside);
+      return Set;
+    };
+    for (size_t I = 0; I < Groups.size(); ++I)
+      for (size_t J = I + 1; J < Groups.size(); ++J)
+        if (std::set<NodeId> A = Arrays(Groups[I]); A.size() > 1 && A == Arrays(Groups[J])) {
+          for (NodeId N : A)
+            Graph.unite(*A.begin(), N);
+          return true;
+        }
+    return false;
+  }
+
+  static void label(NodeFacts &F, unsigned Id) {
+    F.Instance = Id;
+    auto All = [Id](auto &Sites) {
+      for (auto &S : Sites)
+        S.Instance = Id;
+    };
+    All(F.Sites.Nulls), All(F.Sites.Tests), All(F.Sites.Sizes), All(F.Sites.Accesses), All(F.Sites.Aliases);
+    All(F.Sites.Shifts), All(F.Sites.Arguments), All(F.Sites.Calls);
+  }
+
+  Instance another(const std::string &F) {
+    Instance I{++LastId, {}};
+    for (NodeId N : Owned[F]) {
+      NodeId New = Graph.copy(N);
+      label(Graph.facts(New), I.Id);
+      I.Nodes[N] = New;
+      Out.Copies.push_back({N, New});
+    }
+    for (auto [A, B] : Unions)
+      if (I.Nodes.count(A) || I.Nodes.count(B))
+        Graph.unite(I(A), I(B));
+    return I;
+  }
+
+  void bind(const Group &G, const Instance &I, const std::string &F) {
+    for (const Call *C : G.Calls) {
+      for (auto [Outside, Inside] : C->Bound)
+        Graph.unite(Outside, I(Inside));
+      for (auto [Outside, Inside] : C->Results)
+        Graph.unite(Outside, I(Inside));
+      Out.Calls.push_back({C->At, F, I.Id});
+    }
+  }
+
+  void process(const std::string &F, bool Recursive) {
+    std::vector<Call> Calls = callsOf(F);
+    std::vector<Group> Groups = groups(Calls);
+    while (Groups.size() > 1 && joinPermutations(Groups))
+      Groups = groups(Calls);
+    auto Facts = Graph.functions().find(F);
+    bool Once = Facts == Graph.functions().end() || !Facts->second.Fixed.empty() || Facts->second.Texts.empty() || Recursive;
+    std::vector<Instance> &Mine = Of[F];
+    if (Groups.size() < 2 || Groups.size() > MaxInstances || Once) {
+      Mine.emplace_back();
+      for (const Group &G : Groups)
+        bind(G, Mine[0], F);
+    } else {
+      FunctionInstances Written{Facts->second.Name, Facts->second.Texts, {}};
+      for (size_t G = 0; G < Groups.size(); ++G) {
+        if (G == 0) {
+          Mine.push_back({++LastId, {}});
+        } else {
+          Mine.push_back(another(F));
+        }
+        Written.Instances.push_back(Mine.back().Id);
+      }
+      for (NodeId N : Owned[F])
+        label(Graph.facts(N), Mine[0].Id);
+      for (size_t G = 0; G < Groups.size(); ++G)
+        bind(Groups[G], Mine[G], F);
+      Out.Functions.push_back(std::move(Written));
+    }
+    // Its calls of itself, and of functions in the same circle that came first.
+    for (const Binding &B : Graph.bindings())
+      if (B.Caller == F && (B.Callee == F || !Waiting.count(B.Callee)))
+        for (const Instance &I : Mine)
+          Graph.unite(I(B.Outside), B.Callee == F ? I(B.Inside) : B.Inside);
+  }
+
+  Flow &Graph;
+  std::vector<std::pair<NodeId, NodeId>> Unions; ///< those that the source says
+  std::map<std::string, std::vector<NodeId>> Owned;
+  std::set<std::string> Waiting;
+  std::map<std::string, std::vector<Instance>> Of;
+  unsigned LastId = 0;
+  Instances Out;
+};
+
+} // namespace
+
+Instances instantiate(Flow &Graph) { return Instancer(Graph).run(); }
+
+} // namespace restride

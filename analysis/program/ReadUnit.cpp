@@ -1,0 +1,138 @@
+#include "analysis/program/Comments.h"
+#include "analysis/program/ProgramFacts.h"
+#include "analysis/program/Sizes.h"
+#include "analysis/program/UnitVisitor.h"
+#include "layouts/Layout.h"
+
+using namespace clang;
+
+namespace restride {
+
+static std::vector<Decl *> userDeclarations(ASTContext &Context, const SourceView &View) {
+  std::vector<Decl *> Out;
+  for (Decl *D : Context.getTranslationUnitDecl()->decls())
+    if (!D->isImplicit() && View.isUserCode(D->getLocation().isValid() ? D->getLocation() : D->getBeginLoc()))
+      Out.push_back(D);
+  return Out;
+}
+
+/// Handle types that an earlier run wrote: records below a line with the mark.
+static void addHandles(llvm::ArrayRef<Decl *> Scope, const SourceView &View, std::set<std::string> &Out) {
+  llvm::SmallVector<const Decl *> Work(Scope.begin(), Scope.end());
+  while (!Work.empty()) {
+    const Decl *D = Work.pop_back_val();
+    if (const NamespaceDecl *N = dyn_cast<NamespaceDecl>(D))
+      Work.append(N->decls_begin(), N->decls_end());
+    const CXXRecordDecl *R = dyn_cast<CXXRecordDecl>(D);
+    std::optional<Range> At = R ? View.range(R->getBeginLoc()) : std::nullopt;
+    if (At && View.buffer().substr(commentAbove(View.buffer(), At->Begin)).starts_with(GeneratedMark))
+      Out.insert(R->getName().str());
+  }
+}
+
+static void evaluateCalls(Unit &U, Flow &Graph, const Evaluator &Values, ASTContext &Context, const SourceView &View) {
+  for (const UnitFacts::Call &Call : U.Facts.Calls) {
+    NodeFacts &Node = Graph.facts(Call.Node);
+    const CXXRecordDecl *Record = Graph.decl(Node.Record);
+    HostCall &Site = Node.Sites.Calls[Call.Index];
+    Site.Times = Values.timesExecuted(Call.E, Context);
+    if (!Call.Bytes)
+      continue;
+    if (std::optional<Estimate> Bytes = Values.integer(Call.Bytes)) {
+      Site.Bytes = Bytes->Value;
+      if (Site.What <= HostCall::MallocAsync) {
+        double Count = double(Bytes->Value) / Context.getTypeSizeInChars(Context.getCanonicalTagType(Record)).getQuantity();
+        if (Count > Node.Sites.Elements.Count)
+          Node.Sites.Elements = {Count, Bytes->Assumed};
+      }
+    }
+    ByteCount Count = byteCount(Call.Bytes, Record, Context, U.Facts);
+    if (Count == ByteCount::Whole && !Site.Pointers.empty())
+      Node.Sites.SizeObserved = Refusal{"", View.where(Call.Bytes->getExprLoc()), "this byte count does not follow the record's size"};
+    if (Count == ByteCount::Unclear)
+      Node.Sites.Refusals.push_back({"", View.where(Call.Bytes->getExprLoc()),
+                                     "this byte count is not seen to be a whole number of records; write it with sizeof"});
+  }
+}
+
+/// What the unit says about the records behind its pointers.
+static void describeRecords(const Unit &U, ProgramFacts &Out, ASTContext &Context, const SourceView &View) {
+  Flow &Graph = Out.Graph;
+  std::set<unsigned> OnDevice;
+  for (NodeId N = 0; N < Graph.size(); ++N)
+    if (!Graph.facts(N).Kernels.empty())
+      OnDevice.insert(Graph.facts(N).Record);
+  for (unsigned Id = 0; Id < Graph.records().size(); ++Id) {
+    const CXXRecordDecl *D = Graph.decl(Id);
+    if (!D || (U.Facts.Alone && !OnDevice.count(Id)))
+      continue;
+    TrackedRecord &R = Graph.records()[Id];
+    bool New = R.Facts.Where.Line == 0, Main = R.Facts.InMainFile;
+    if (New)
+      R.Facts = recordFacts(D, Context, View);
+    else
+      R.Facts.InMainFile = Main && View.inMainFile(D->getLocation());
+    llvm::StringRef Name = R.Facts.Type.Name;
+    R.Hidden |= U.Facts.Names.count(Name.str());
+    if (!R.SizeObserved)
+      R.SizeObserved = sizeObserver(D, U.Scope, Context, View, U.Facts);
+    for (const auto &Entry : Context.Idents)
+      if (!Name.empty() && Entry.getKey().starts_with(Name))
+        Out.Identifiers.insert(Entry.getKey().str());
+  }
+}
+
+/// Declarations of headers come with every unit.
+static void addDeclarations(std::vector<Declaration> New, std::vector<Declaration> &All) {
+  for (Declaration &D : New)
+    if (llvm::none_of(All, [&](const Declaration &Old) { return Old.Specifiers == D.Specifiers; }))
+      All.push_back(std::move(D));
+}
+
+/// What one unit leaves out another may read.
+static void addSkipped(llvm::ArrayRef<SkippedRange> Skipped, llvm::ArrayRef<size_t> Read, ProgramFacts &Out) {
+  for (size_t I : Read) {
+    const SourceFile &F = Out.Text.files()[I];
+    std::vector<Range> Here;
+    for (const SkippedRange &S : Skipped)
+      if (S.File == F.Path)
+        Here.push_back({F.Text.Begin + S.Begin, F.Text.Begin + S.End});
+    auto [At, New] = Out.Skipped.try_emplace(F.Text.Begin, Here);
+    if (New)
+      continue;
+    std::vector<Range> Both;
+    for (const Range &A : At->second)
+      for (const Range &B : Here)
+        if (std::max(A.Begin, B.Begin) < std::min(A.End, B.End))
+          Both.push_back({std::max(A.Begin, B.Begin), std::min(A.End, B.End)});
+    At->second = std::move(Both);
+  }
+}
+
+std::vector<size_t> readUnit(ASTContext &Context, llvm::ArrayRef<SkippedRange> Skipped, bool Alone, ProgramFacts &Out) {
+  SourceView View(Context, Out.Text);
+  Out.Graph.read(View);
+  DeclarationTable Table(View, Out.Graph);
+  Unit U;
+  U.Facts.Alone = Alone;
+  U.Scope = userDeclarations(Context, View);
+  Context.setTraversalScope(U.Scope);
+  collectDeclarations(U, View, Out.Graph, Table, Context);
+  collectUses(U, View, Out.Graph, Context);
+  Evaluator Values(Context, U.Facts);
+  evaluateCalls(U, Out.Graph, Values, Context, View);
+  addDeclarations(Table.build(), Out.Declarations);
+  describeRecords(U, Out, Context, View);
+  addHandles(U.Scope, View, Out.Handles);
+  for (LaunchSite &L : launches(U.Kernels, U.Facts, Values, Context, View))
+    Out.Launches.push_back(std::move(L));
+  for (const Decl *D : U.Scope)
+    if (std::optional<Range> R = View.range(D->getSourceRange()))
+      Out.TopLevel.push_back(*R);
+  std::vector<size_t> Files = View.files();
+  Out.MainFiles.insert(Out.Text.files()[Files.front()].Text.Begin);
+  addSkipped(Skipped, Files, Out);
+  return Files;
+}
+
+} // namespace restride

@@ -1,0 +1,47 @@
+// From a program's text to its PTX, unit by unit. Results are kept, since
+// different plans often meet again and most leave some units as they are.
+#pragma once
+
+#include "ptx/Compile.h"
+#include "ptx/Module.h"
+#include "rewriter/SourceCommand.h"
+#include "rewriter/Variant.h"
+
+#include <map>
+#include <mutex>
+
+namespace restride {
+
+/// One translation unit of a program.
+struct ProgramUnit {
+  SourceCommand Command;
+  std::unique_ptr<ptx::Compiler> Compiler; ///< may be null where nothing will be compiled
+  std::vector<size_t> Files; ///< that it reads: indices in Program::Text
+};
+
+struct CompiledUnit {
+  std::string Ptx;
+  ptx::Module Module;
+};
+
+/// All units of one variant, in their order.
+using Compiled = std::vector<std::shared_ptr<const CompiledUnit>>;
+
+/// Thread safe.
+class VariantCompiler {
+public:
+  VariantCompiler(const Program &P, llvm::ArrayRef<ProgramUnit> Units) : P(P), Units(Units) {}
+  llvm::Expected<Compiled> compile(const Rewritten &Text);
+  /// Unit \p U was compiled with this text before, without an error.
+  bool knows(size_t U, const Rewritten &Text);
+  /// The files of unit \p U that \p Text changes.
+  std::vector<ptx::SourceText> changed(size_t U, const Rewritten &Text) const;
+
+private:
+  const Program &P;
+  llvm::ArrayRef<ProgramUnit> Units;
+  std::mutex Lock;
+  std::map<std::pair<size_t, std::vector<std::string>>, std::shared_ptr<const CompiledUnit>> Known;
+};
+
+} // namespace restride
