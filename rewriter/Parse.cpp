@@ -77,7 +77,7 @@ static Expected<ParsedSource> parseWith(const SourceCommand &Command, const Cuda
                                         std::optional<StringRef> Text, raw_ostream &ErrorStream) {
   ptx::CompileOptions Options{Toolkit.Path, Command.Arch.value_or("sm_90"), Command.Flags, Command.Directory};
   Expected<std::shared_ptr<clang::CompilerInvocation>> Invocation =
-      ptx::createCudaInvocation(mainFile(Command), Options, ptx::Side::Host, Set);
+      ptx::createInvocation(mainFile(Command), Options, ptx::Language::Cuda, ptx::Side::Host, Set);
   if (!Invocation)
     return Invocation.takeError();
   if (Text)
