@@ -52,7 +52,7 @@ static void runTrial(Trial &T, size_t I, const DecideInput &In, VariantCompiler 
   if (!Text)
     return Refuse(Text.takeError(), "");
   T.Text = std::move(*Text);
-  llvm::Expected<Compiled> Code = Compiler.compile(T.Text.Text);
+  llvm::Expected<Compiled> Code = Compiler.compile({{In.P.File, T.Text.Text}});
   if (!Code)
     return Refuse(Code.takeError(), T.L == catalogue().front() ? "it does not compile: " : "the rewritten program does not compile: ");
   T.Code = std::move(*Code);

@@ -28,9 +28,9 @@ static bool mayHaveCandidates(llvm::StringRef Source) {
 /// The compiler accepted \p Text on the device side, where it checks host
 /// code too. Only text that the preprocessor hides there must be parsed again.
 static llvm::Error checkFinal(const std::string &Text, VariantCompiler &Compiled, const SourceCommand &Command, const CudaToolkit &Toolkit) {
-  if (Compiled.knows(Text) && !llvm::StringRef(Text).contains("__CUDA_ARCH__"))
+  if (Compiled.knows({{Command.File, Text}}) && !llvm::StringRef(Text).contains("__CUDA_ARCH__"))
     return llvm::Error::success();
-  llvm::Error E = checkParses(Command, Toolkit, Text);
+  llvm::Error E = checkParses(Command, Toolkit, {{Command.File, Text}});
   if (!E)
     return E;
   return llvm::createStringError("'" + Command.SpelledFile + "' is left as it is, because the rewritten program does not compile: " +
@@ -53,7 +53,8 @@ static llvm::Expected<FileFacts> readFacts(const SourceCommand &Command, const C
     return Parsed.takeError();
   std::vector<Range> Skipped;
   for (const SkippedRange &R : Parsed->Skipped)
-    Skipped.push_back({R.Begin, R.End});
+    if (R.File == Parsed->UserFiles.front())
+      Skipped.push_back({R.Begin, R.End});
   clang::SourceManager &Sources = Parsed->Ast->getSourceManager();
   FileFacts Out{findCandidates(Parsed->Ast->getASTContext(), Skipped), Sources.getBufferData(Sources.getMainFileID()).str()};
   Out.P.File = Command.File;

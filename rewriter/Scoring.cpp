@@ -11,13 +11,21 @@ static constexpr unsigned AssumedBlock = 256;
 /// An integer argument whose value is not known, mostly the end of a loop.
 static constexpr int64_t AssumedArgument = 512;
 
-llvm::Expected<Compiled> VariantCompiler::compile(const std::string &Text) {
+VariantCompiler::Texts VariantCompiler::key(llvm::ArrayRef<ptx::SourceText> Changed) {
+  Texts Out;
+  for (const ptx::SourceText &S : Changed)
+    Out[S.Path] = S.Text;
+  return Out;
+}
+
+llvm::Expected<Compiled> VariantCompiler::compile(llvm::ArrayRef<ptx::SourceText> Changed) {
+  Texts Key = key(Changed);
   {
     std::lock_guard<std::mutex> Guard(Lock);
-    if (auto At = Known.find(Text); At != Known.end())
+    if (auto At = Known.find(Key); At != Known.end())
       return At->second;
   }
-  llvm::Expected<std::string> Ptx = C->compile(Text);
+  llvm::Expected<std::string> Ptx = C->compile(Changed);
   if (!Ptx)
     return Ptx.takeError();
   llvm::Expected<ptx::Module> Module = ptx::parse(*Ptx);
@@ -25,12 +33,13 @@ llvm::Expected<Compiled> VariantCompiler::compile(const std::string &Text) {
     return Module.takeError();
   Compiled Result{std::move(*Ptx), std::make_shared<ptx::Module>(std::move(*Module))};
   std::lock_guard<std::mutex> Guard(Lock);
-  return Known.try_emplace(Text, std::move(Result)).first->second;
+  return Known.try_emplace(std::move(Key), std::move(Result)).first->second;
 }
 
-bool VariantCompiler::knows(const std::string &Text) {
+bool VariantCompiler::knows(llvm::ArrayRef<ptx::SourceText> Changed) {
   std::lock_guard<std::mutex> Guard(Lock);
-  return Known.count(Text);
+  auto At = Known.find(key(Changed));
+  return At != Known.end() && !At->second.Ptx.empty(); // host sources are not compiled
 }
 
 std::string kernelName(llvm::StringRef Mangled) {

@@ -1,4 +1,4 @@
-// From a variant's text to its score: compiles, parses the PTX, runs the cost
+// From a variant's texts to its score: compiles, parses the PTX, runs the cost
 // model. Results are kept by text, since different plans often meet again.
 #pragma once
 
@@ -21,14 +21,19 @@ class VariantCompiler {
 public:
   /// \p C may be null where nothing will be compiled.
   explicit VariantCompiler(ptx::Compiler *C) : C(C) {}
-  llvm::Expected<Compiled> compile(const std::string &Text);
-  /// \p Text was compiled before, without an error.
-  bool knows(const std::string &Text);
+  /// As ptx::Compiler; the order of \p Changed is of no matter.
+  llvm::Expected<Compiled> compile(llvm::ArrayRef<ptx::SourceText> Changed);
+  /// A compiler read \p Changed before, without an error.
+  bool knows(llvm::ArrayRef<ptx::SourceText> Changed);
 
 private:
+  /// By path.
+  using Texts = std::map<std::string, std::string>;
+  static Texts key(llvm::ArrayRef<ptx::SourceText> Changed);
+
   ptx::Compiler *C;
   std::mutex Lock;
-  std::map<std::string, Compiled> Known;
+  std::map<Texts, Compiled> Known;
 };
 
 /// A kernel's qualified name with its template arguments and without parameters:
