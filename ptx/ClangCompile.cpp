@@ -1,7 +1,11 @@
-// Variants differ below their #includes only, and the headers of CUDA take most
-// of the time. They are parsed once into a preamble that every variant reuses.
+// Variants differ below the #includes of system headers only, and the headers of
+// CUDA take most of the time. They are parsed once into a preamble that every
+// variant reuses. It ends before the first header of the user's, which a variant
+// may change.
 #include "ptx/ClangInvocation.h"
 #include "ptx/Compile.h"
+#include "ptx/HostSource.h"
+#include "ptx/UserIncludes.h"
 
 #include "clang/Basic/DiagnosticIDs.h"
 #include "clang/Basic/DiagnosticOptions.h"
@@ -13,6 +17,7 @@
 #include "clang/Lex/PreprocessorOptions.h"
 #include "clang/Sema/Sema.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/VirtualFileSystem.h"
@@ -104,6 +109,9 @@ std::shared_ptr<const Base> ClangCompiler::build(Base B) const {
   std::unique_ptr<MemoryBuffer> Buffer = MemoryBuffer::getMemBufferCopy(Text, B.MainFile);
   clang::PreambleBounds Bounds =
       clang::ComputePreambleBounds(B.Invocation->getLangOpts(), Buffer->getMemBufferRef(), /*MaxLines=*/0);
+  size_t End = firstUserInclude(Text, B.MainFile, *B.Invocation);
+  if (End < Bounds.Size)
+    Bounds = {unsigned(End), /*PreambleEndsAtStartOfLine=*/true};
   clang::DiagnosticOptions DiagOptions;
   FirstError Errors;
   auto Diags = makeIntrusiveRefCnt<clang::DiagnosticsEngine>(clang::DiagnosticIDs::create(), DiagOptions, &Errors,
@@ -122,25 +130,33 @@ std::shared_ptr<const Base> ClangCompiler::fullBase() {
   return FullReady;
 }
 
-static void usePreamble(const Base &B, clang::CompilerInvocation &Call, MemoryBuffer &Buffer,
+/// With headers that have new text, the preamble is of use if it has none of them.
+static void usePreamble(const Base &B, clang::CompilerInvocation &Call, MemoryBuffer &Main,
                         IntrusiveRefCntPtr<vfs::FileSystem> &Files) {
-  if (B.Preamble) {
-    clang::PreambleBounds Bounds =
-        clang::ComputePreambleBounds(Call.getLangOpts(), Buffer.getMemBufferRef(), /*MaxLines=*/0);
-    if (B.Preamble->CanReuse(Call, Buffer.getMemBufferRef(), Bounds, *Files)) {
-      B.Preamble->AddImplicitPreamble(Call, Files, &Buffer);
-      return;
-    }
-  }
-  Call.getPreprocessorOpts().addRemappedFile(B.MainFile, &Buffer);
+  if (B.Preamble && Main.getBuffer().starts_with(B.Preamble->getContents()) &&
+      B.Preamble->CanReuse(Call, Main.getMemBufferRef(), B.Preamble->getBounds(), *Files))
+    B.Preamble->AddImplicitPreamble(Call, Files, &Main);
+  else
+    Call.getPreprocessorOpts().addRemappedFile(B.MainFile, &Main);
 }
 
-static Expected<std::string> compileWith(const Base &B, StringRef Variant) {
+static bool isSameFile(StringRef A, StringRef B) { return A == B || sys::fs::equivalent(A, B); }
+
+static Expected<std::string> compileWith(const Base &B, StringRef MainText, ArrayRef<SourceText> Changed) {
   auto Call = std::make_shared<clang::CompilerInvocation>(*B.Invocation);
   IntrusiveRefCntPtr<vfs::FileSystem> Files = vfs::getRealFileSystem();
-  std::unique_ptr<MemoryBuffer> Buffer = MemoryBuffer::getMemBufferCopy(Variant, B.MainFile);
-  usePreamble(B, *Call, *Buffer, Files);
-  Call->getPreprocessorOpts().RetainRemappedFileBuffers = true; // Buffer owns the text
+  std::vector<std::unique_ptr<MemoryBuffer>> Headers;
+  for (const SourceText &S : Changed)
+    if (isSameFile(S.Path, B.MainFile)) {
+      MainText = S.Text;
+    } else {
+      // Clang knows a file by its inode, whatever name it is included by.
+      Headers.push_back(MemoryBuffer::getMemBufferCopy(S.Text, S.Path));
+      Call->getPreprocessorOpts().addRemappedFile(S.Path, Headers.back().get());
+    }
+  std::unique_ptr<MemoryBuffer> Main = MemoryBuffer::getMemBufferCopy(MainText, B.MainFile);
+  usePreamble(B, *Call, *Main, Files);
+  Call->getPreprocessorOpts().RetainRemappedFileBuffers = true; // we own them
   // A compiler process leaks on purpose; this one goes on.
   Call->getFrontendOpts().DisableFree = false;
   Call->getCodeGenOpts().DisableFree = false;
@@ -160,14 +176,13 @@ static Expected<std::string> compileWith(const Base &B, StringRef Variant) {
 }
 
 Expected<std::string> ClangCompiler::compile(ArrayRef<SourceText> Changed) {
-  StringRef Variant = Changed.empty() ? StringRef(Text) : StringRef(Changed.front().Text);
   if (!NeedsFull) {
-    Expected<std::string> Ptx = compileWith(*Ready.get(), Variant);
+    Expected<std::string> Ptx = compileWith(*Ready.get(), Text, Changed);
     if (Ptx)
       return Ptx;
     consumeError(Ptx.takeError()); // it fails again below if the headers are not the reason
   }
-  Expected<std::string> Ptx = compileWith(*fullBase(), Variant);
+  Expected<std::string> Ptx = compileWith(*fullBase(), Text, Changed);
   if (Ptx)
     NeedsFull = true;
   return Ptx;
@@ -192,12 +207,14 @@ static void initializeBackEnd(ArrayRef<std::string> LlvmArgs) {
 
 Expected<std::unique_ptr<Compiler>> createClangCompiler(StringRef MainFile, StringRef Text,
                                                         const CompileOptions &Options) {
+  if (languageOf(MainFile, Options.Flags) != Language::Cuda)
+    return std::make_unique<HostSource>();
   Expected<std::shared_ptr<clang::CompilerInvocation>> Lean =
-      createCudaInvocation(MainFile, Options, Side::Device, Headers::Lean);
+      createInvocation(MainFile, Options, Language::Cuda, Side::Device, Headers::Lean);
   if (!Lean)
     return Lean.takeError();
   Expected<std::shared_ptr<clang::CompilerInvocation>> Full =
-      createCudaInvocation(MainFile, Options, Side::Device, Headers::Full);
+      createInvocation(MainFile, Options, Language::Cuda, Side::Device, Headers::Full);
   if (!Full)
     return Full.takeError();
   initializeBackEnd((*Full)->getFrontendOpts().LLVMArgs);
@@ -206,5 +223,3 @@ Expected<std::unique_ptr<Compiler>> createClangCompiler(StringRef MainFile, Stri
 }
 
 } // namespace restride::ptx
-
-namespace restride::ptx { Language languageOf(llvm::StringRef, llvm::ArrayRef<std::string>) { return Language::Cuda; } }

@@ -11,6 +11,7 @@
 #include "clang/Frontend/TextDiagnosticBuffer.h"
 #include "clang/Options/OptionUtils.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/VirtualFileSystem.h"
@@ -34,28 +35,46 @@ std::string clangResourceDir() {
 static constexpr StringRef LeanGuards[] = {"__CLANG_CUDA_TEXTURE_INTRINSICS_H__", "__TEXTURE_INDIRECT_FUNCTIONS_H__",
                                            "__SURFACE_INDIRECT_FUNCTIONS_H__", "_GLIBCXX_BITS_SPECFUN_H"};
 
+/// One command line may hold for files of several languages.
+static bool isStandardOfAnother(StringRef Flag, Language As) {
+  if (!Flag.consume_front("-std=") || As == Language::Cuda)
+    return false;
+  bool OfC = (Flag.consume_front("c") || Flag.consume_front("gnu")) && !Flag.empty() && isDigit(Flag.front());
+  return OfC != (As == Language::C);
+}
+
+static StringRef spell(Language L) { return L == Language::Cuda ? "cuda" : L == Language::Cxx ? "c++" : "c"; }
+
 /// A driver command line. The user's flags come last, so that they win.
-static std::vector<std::string> driverArguments(StringRef MainFile, const CompileOptions &Options, Side Which,
-                                                Headers Set) {
-  std::vector<std::string> Args = {"clang", "-x", "cuda", "--cuda-path=" + Options.CudaPath,
-                                   "--cuda-gpu-arch=" + Options.Arch,
-                                   // Newer toolkits drop architectures that Clang still knows.
-                                   "--no-cuda-version-check", "-resource-dir=" + clangResourceDir(),
+static std::vector<std::string> driverArguments(StringRef MainFile, const CompileOptions &Options, Language As,
+                                                Side Which, Headers Set) {
+  std::vector<std::string> Args = {"clang", "-x", spell(As).str(), "-resource-dir=" + clangResourceDir(),
                                    // Warnings about the user's code are not this tool's business.
                                    "-w", "-Wno-unknown-cuda-version"};
   if (!Options.WorkingDirectory.empty())
     Args.push_back("-working-directory=" + Options.WorkingDirectory);
+  if (As == Language::Cuda) // Newer toolkits drop architectures that Clang still knows.
+    Args.insert(Args.end(), {"--cuda-path=" + Options.CudaPath, "--cuda-gpu-arch=" + Options.Arch,
+                             "--no-cuda-version-check", Which == Side::Host ? "--cuda-host-only" : "--cuda-device-only"});
   if (Which == Side::Host)
-    Args.insert(Args.end(), {"--cuda-host-only", "-fsyntax-only"});
+    Args.push_back("-fsyntax-only");
   else
-    Args.insert(Args.end(), {"--cuda-device-only", "-S", "-O3", "-gline-tables-only", "-o", "-"});
+    Args.insert(Args.end(), {"-S", "-O3", "-gline-tables-only", "-o", "-"});
   if (Set == Headers::Lean)
     for (StringRef Guard : LeanGuards)
       Args.push_back(("-D" + Guard).str());
-  Args.insert(Args.end(), Options.Flags.begin(), Options.Flags.end());
+  ArrayRef<std::string> Flags = Options.Flags;
+  for (size_t I = 0; I < Flags.size(); ++I)
+    if (Flags[I] == "-x")
+      ++I; // it is \p As already
+    else if (!isStandardOfAnother(Flags[I], As))
+      Args.push_back(Flags[I]);
+  SmallString<128> Include(Options.CudaPath), Cccl;
+  sys::path::append(Include, "include");
+  sys::path::append(Cccl, Include, "cccl");
+  if (As != Language::Cuda)
+    Args.insert(Args.end(), {"-isystem", Include.str().str()});
   // Since CUDA 13, thrust and cub are found by nvcc in a folder of their own.
-  SmallString<128> Cccl(Options.CudaPath);
-  sys::path::append(Cccl, "include", "cccl");
   if (sys::fs::is_directory(Cccl))
     Args.insert(Args.end(), {"-isystem", Cccl.str().str()});
   Args.insert(Args.end(), {"--", MainFile.str()});
@@ -69,8 +88,8 @@ static Error firstError(const clang::TextDiagnosticBuffer &Buffer, StringRef Fal
 }
 
 Expected<std::shared_ptr<clang::CompilerInvocation>>
-createCudaInvocation(StringRef MainFile, const CompileOptions &Options, Side Which, Headers Set) {
-  std::vector<std::string> Strings = driverArguments(MainFile, Options, Which, Set);
+createInvocation(StringRef MainFile, const CompileOptions &Options, Language As, Side Which, Headers Set) {
+  std::vector<std::string> Strings = driverArguments(MainFile, Options, As, Which, Set);
   std::vector<const char *> Args;
   for (const std::string &S : Strings)
     Args.push_back(S.c_str());

@@ -1,5 +1,5 @@
-// How Clang is asked to read CUDA: one driver run turns the user's flags into
-// the cc1 arguments of the host or of the device side, so that parsing and
+// How Clang is asked to read a program: one driver run turns the user's flags
+// into the cc1 arguments of the host or of the device side, so that parsing and
 // compiling see the same program.
 #pragma once
 
@@ -20,9 +20,11 @@ enum class Side { Host, Device };
 /// with Full; in a program without errors they make no difference.
 enum class Headers { Lean, Full };
 
-/// The cc1 invocation for \p MainFile. Bad flags are an error of one line.
+/// The cc1 invocation for \p MainFile. Bad flags are an error of one line. A
+/// file of C or C++ is read as nvcc's host compiler does: the toolkit's headers
+/// can be included, and none is by itself. It has no device side.
 llvm::Expected<std::shared_ptr<clang::CompilerInvocation>>
-createCudaInvocation(llvm::StringRef MainFile, const CompileOptions &Options, Side Which, Headers Set);
+createInvocation(llvm::StringRef MainFile, const CompileOptions &Options, Language As, Side Which, Headers Set);
 
 /// Clang's own headers (cuda_wrappers, __clang_cuda_runtime_wrapper.h): where
 /// this Clang was configured, else below the library that is running.

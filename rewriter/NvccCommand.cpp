@@ -51,6 +51,7 @@ static constexpr Rule Rules[] = {
     {"-std --std", Takes::Value, Action::As, "-std="},
     {"-isystem --system-include", Takes::Value, Action::As, "-isystem"},
     {"-include --pre-include", Takes::Value, Action::As, "-include"},
+    {"-x --x", Takes::Joined, Action::As, "-x"}, // nvcc's names of languages, which ptx::languageOf reads
     {"--include-path", Takes::Value, Action::As, "-I"},
     {"--define-macro", Takes::Value, Action::As, "-D"},
     {"--undefine-macro", Takes::Value, Action::As, "-U"},
@@ -72,9 +73,9 @@ static constexpr Rule Rules[] = {
      "-cudart --cudart -cudadevrt --cudadevrt -o --output-file -odir --output-directory -keep-dir --keep-dir "
      "-objtemp -idp -ddp -dp -MF -MT -MQ --dependency-output --dependency-target-name -prec-div --prec-div "
      "-prec-sqrt --prec-sqrt -machine --machine -m -brief-diag --brief-diagnostics -jump-table-density "
-     "-target-dir --target-directory -cuda-path --cuda-path -nvcc-options --x",
+     "-target-dir --target-directory -cuda-path --cuda-path -nvcc-options",
      Takes::Value, Action::Drop},
-    {"-x -L -l --library --library-path -O --optimize", Takes::Joined, Action::Drop},
+    {"-L -l --library --library-path -O --optimize", Takes::Joined, Action::Drop},
     {"-c --compile -dlto --dlink-time-opt -dlink --device-link -link --link -lib --lib -ptx --ptx -cubin --cubin "
      "-fatbin --fatbin -cuda --cuda -run --run -shared --shared -static -G --device-debug -g --debug -pg --profile "
      "-lineinfo --generate-line-info -keep --keep -save-temps --save-temps -clean --clean-targets -dryrun --dryrun -v "

@@ -19,38 +19,60 @@ using namespace llvm;
 
 namespace {
 
-class CollectSkipped : public clang::PPCallbacks {
+/// What is seen of the user's files while they are read.
+struct Seen {
+  std::vector<std::string> Files;
+  std::vector<SkippedRange> Skipped;
+};
+
+class CollectSeen : public clang::PPCallbacks {
 public:
-  CollectSkipped(const clang::SourceManager &SM, std::shared_ptr<std::vector<SkippedRange>> Ranges)
-      : SM(SM), Ranges(std::move(Ranges)) {}
+  CollectSeen(const clang::SourceManager &SM, std::shared_ptr<Seen> Out) : SM(SM), Out(std::move(Out)) {}
+
+  void LexedFileChanged(clang::FileID File, LexedFileChangeReason Reason, clang::SrcMgr::CharacteristicKind Kind,
+                        clang::FileID From, clang::SourceLocation Where) override {
+    if (Reason != LexedFileChangeReason::EnterFile || Kind != clang::SrcMgr::C_User)
+      return;
+    if (std::optional<StringRef> Path = path(File); Path && !is_contained(Out->Files, *Path))
+      Out->Files.push_back(Path->str());
+  }
 
   void SourceRangeSkipped(clang::SourceRange Range, clang::SourceLocation EndifLoc) override {
-    auto [File, Begin] = SM.getDecomposedLoc(Range.getBegin());
-    clang::OptionalFileEntryRef Entry = SM.getFileEntryRefForID(File);
-    if (Entry && !SM.isInSystemHeader(Range.getBegin()) && SM.getFileID(Range.getEnd()) == File)
-      Ranges->push_back({Entry->getFileEntry().tryGetRealPathName().str(), Begin, SM.getFileOffset(Range.getEnd())});
+    if (SM.isInSystemHeader(Range.getBegin()))
+      return;
+    if (std::optional<StringRef> Path = path(SM.getFileID(Range.getBegin())))
+      Out->Skipped.push_back({Path->str(), SM.getFileOffset(Range.getBegin()), SM.getFileOffset(Range.getEnd())});
   }
 
 private:
+  /// Nothing for the compiler's own text.
+  std::optional<StringRef> path(clang::FileID File) const {
+    clang::OptionalFileEntryRef Entry = SM.getFileEntryRefForID(File);
+    if (!Entry)
+      return std::nullopt;
+    StringRef Real = Entry->getFileEntry().tryGetRealPathName();
+    return Real.empty() ? Entry->getName() : Real;
+  }
+
   const clang::SourceManager &SM;
-  std::shared_ptr<std::vector<SkippedRange>> Ranges;
+  std::shared_ptr<Seen> Out;
 };
 
 /// Only parses; the ASTUnit keeps what was parsed.
 class ParseAction : public clang::ASTFrontendAction {
 public:
-  explicit ParseAction(std::shared_ptr<std::vector<SkippedRange>> Ranges) : Ranges(std::move(Ranges)) {}
+  explicit ParseAction(std::shared_ptr<Seen> Out) : Out(std::move(Out)) {}
 
 private:
   bool BeginSourceFileAction(clang::CompilerInstance &CI) override {
-    CI.getPreprocessor().addPPCallbacks(std::make_unique<CollectSkipped>(CI.getSourceManager(), Ranges));
+    CI.getPreprocessor().addPPCallbacks(std::make_unique<CollectSeen>(CI.getSourceManager(), Out));
     return true;
   }
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &CI, StringRef File) override {
     return std::make_unique<clang::ASTConsumer>();
   }
 
-  std::shared_ptr<std::vector<SkippedRange>> Ranges;
+  std::shared_ptr<Seen> Out;
 };
 
 } // namespace
@@ -74,53 +96,54 @@ static StringRef mainFile(const SourceCommand &Command) {
   return Spelled == Command.File ? Command.SpelledFile : Command.File;
 }
 
-/// Parses the file, or \p Text in its place. Errors go to \p ErrorStream.
-static Expected<ParsedSource> parseWith(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Headers Set,
-                                        std::optional<StringRef> Text, raw_ostream &ErrorStream) {
+/// Parses the file, where \p Changed have new text. Errors go to \p ErrorStream.
+static Expected<ParsedSource> parseWith(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Language As,
+                                        ptx::Headers Set, ArrayRef<ptx::SourceText> Changed, raw_ostream &ErrorStream) {
   ptx::CompileOptions Options{Toolkit.Path, Command.Arch.value_or("sm_90"), Command.Flags, Command.Directory};
   Expected<std::shared_ptr<clang::CompilerInvocation>> Invocation =
-      ptx::createCudaInvocation(mainFile(Command), Options, ptx::Side::Host, Set);
+      ptx::createInvocation(mainFile(Command), Options, As, ptx::Side::Host, Set);
   if (!Invocation)
     return Invocation.takeError();
-  if (Text)
-    (*Invocation)
-        ->getPreprocessorOpts()
-        .addRemappedFile(mainFile(Command), MemoryBuffer::getMemBufferCopy(*Text).release());
+  for (const ptx::SourceText &S : Changed)
+    (*Invocation)->getPreprocessorOpts().addRemappedFile(S.Path, MemoryBuffer::getMemBufferCopy(S.Text).release());
   auto DiagOptions = std::make_shared<clang::DiagnosticOptions>((*Invocation)->getDiagnosticOpts());
   DiagOptions->ShowColors = ErrorStream.has_colors();
   auto Diags = makeIntrusiveRefCnt<clang::DiagnosticsEngine>(
       clang::DiagnosticIDs::create(), *DiagOptions, new clang::TextDiagnosticPrinter(ErrorStream, *DiagOptions));
-  auto Skipped = std::make_shared<std::vector<SkippedRange>>();
-  ParseAction Action(Skipped);
+  auto Out = std::make_shared<Seen>();
+  ParseAction Action(Out);
   std::unique_ptr<clang::ASTUnit> Ast(clang::ASTUnit::LoadFromCompilerInvocationAction(
       *Invocation, std::make_shared<clang::PCHContainerOperations>(), DiagOptions, Diags, &Action));
   if (!Ast || Diags->hasErrorOccurred())
     return createStringError("'" + Command.SpelledFile + "' does not parse; nothing is changed");
-  llvm::sort(*Skipped, [](const SkippedRange &A, const SkippedRange &B) { return A.Begin < B.Begin; });
-  return ParsedSource{std::move(Ast), std::move(*Skipped)};
+  llvm::sort(Out->Skipped);
+  Out->Skipped.erase(llvm::unique(Out->Skipped), Out->Skipped.end());
+  return ParsedSource{std::move(Ast), std::move(Out->Files), std::move(Out->Skipped)};
 }
 
 /// Only a parse with all headers may report errors.
-static Expected<ParsedSource> parseFast(const SourceCommand &Command, const CudaToolkit &Toolkit,
-                                        std::optional<StringRef> Text, raw_ostream &ErrorStream) {
-  Expected<ParsedSource> Lean = parseWith(Command, Toolkit, ptx::Headers::Lean, Text, nulls());
+static Expected<ParsedSource> parseFast(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Language As,
+                                        ArrayRef<ptx::SourceText> Changed, raw_ostream &ErrorStream) {
+  Expected<ParsedSource> Lean = parseWith(Command, Toolkit, As, ptx::Headers::Lean, Changed, nulls());
   if (Lean)
     return Lean;
   consumeError(Lean.takeError());
-  return parseWith(Command, Toolkit, ptx::Headers::Full, Text, ErrorStream);
+  return parseWith(Command, Toolkit, As, ptx::Headers::Full, Changed, ErrorStream);
 }
 
 Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit) {
   if (Error E = checkReadable(Command.File, Command.SpelledFile))
     return E;
-  return parseFast(Command, Toolkit, std::nullopt, errs());
+  ptx::Language As = ptx::languageOf(Command.File, Command.Flags);
+  // Records of C are no classes to Clang, and would not be seen.
+  return parseFast(Command, Toolkit, As == ptx::Language::C ? ptx::Language::Cxx : As, {}, errs());
 }
 
 Error checkParses(const SourceCommand &Command, const CudaToolkit &Toolkit, ArrayRef<ptx::SourceText> Changed) {
-  StringRef Text = Changed.front().Text;
   std::string Messages;
   raw_string_ostream OS(Messages);
-  Expected<ParsedSource> Parsed = parseFast(Command, Toolkit, Text, OS);
+  Expected<ParsedSource> Parsed = 
+      parseFast(Command, Toolkit, ptx::languageOf(Command.File, Command.Flags), Changed, OS);
   if (Parsed)
     return Error::success();
   consumeError(Parsed.takeError()); // the compiler's first line says more

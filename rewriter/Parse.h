@@ -1,8 +1,8 @@
-// Parses one CUDA source file as its host compiler would. The host side sees
-// kernels, launches and host code in one AST.
+// Parses one source file of a CUDA program as its host compiler would. The host
+// side sees kernels, launches and host code in one AST.
 #pragma once
 
-#include "analysis/program/ProgramFacts.h"
+#include "analysis/program/Sources.h"
 #include "ptx/Compile.h"
 #include "rewriter/CudaToolkit.h"
 #include "rewriter/SourceCommand.h"
@@ -16,14 +16,21 @@ namespace restride {
 
 struct ParsedSource {
   std::unique_ptr<clang::ASTUnit> Ast;
-  std::vector<SkippedRange> Skipped; ///< in order of Begin
+  /// All files that were read and are no system headers, each once, in the order
+  /// in which they were entered: the main file first. Absolute, without links.
+  std::vector<std::string> UserFiles;
+  /// In UserFiles, sorted. What was skipped at one #include of a file and read
+  /// at another one is skipped.
+  std::vector<SkippedRange> Skipped;
 };
 
 /// Prints errors as Clang does, to standard error; a file with errors is then
 /// an llvm::Error of one line. Warnings about the user's code are not printed.
+/// A file of C or C++ is parsed as C++.
 llvm::Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit);
 
-/// Fails with the host compiler's first error about \p Text in the file's place.
+/// Fails with the host compiler's first error about the program where the files
+/// of \p Changed have new text. A file of C is C here, as it is for that compiler.
 llvm::Error checkParses(const SourceCommand &Command, const CudaToolkit &Toolkit, llvm::ArrayRef<ptx::SourceText> Changed);
 
 } // namespace restride

@@ -24,13 +24,6 @@ struct ProgramFacts {
   std::map<unsigned, std::vector<Range>> Skipped;
 };
 
-/// Text of a file that the preprocessor left out, from the '#' of the directive
-/// before to the name of the directive after.
-struct SkippedRange {
-  std::string File; ///< absolute
-  unsigned Begin = 0, End = 0;
-};
-
 /// Adds what \p Context says. \p Alone: the program has no other unit. Returns
 /// the files that the unit reads, its main file first, as indices in Text.
 std::vector<size_t> readUnit(clang::ASTContext &Context, llvm::ArrayRef<SkippedRange> Skipped, bool Alone, ProgramFacts &Out);

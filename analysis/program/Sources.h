@@ -23,6 +23,14 @@ struct SourceFile {
   bool Editable = false;
 };
 
+/// Bytes [Begin, End) of a file that the preprocessor skipped, from the '#' of
+/// the directive before to the name of the directive after.
+struct SkippedRange {
+  std::string File; ///< absolute, without links
+  unsigned Begin = 0, End = 0;
+  auto operator<=>(const SkippedRange &) const = default;
+};
+
 /// Files keep their place once they are added.
 class Sources {
 public:

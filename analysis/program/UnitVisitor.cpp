@@ -174,18 +174,32 @@ private:
         memberPointers(F->getType(), Kernel, Depth + 1);
   }
 
+  /// From its template's head or first attribute to its last brace or semicolon.
+  /// Macros may stand for what is in front of its name.
+  std::optional<Range> textOf(const FunctionDecl *F) {
+    const SourceManager &Manager = View.sourceManager();
+    const FunctionTemplateDecl *Template = F->getDescribedFunctionTemplate();
+    SourceLocation Begin = Manager.getExpansionLoc(Template ? Template->getBeginLoc() : F->getBeginLoc());
+    for (const Attr *A : F->attrs())
+      if (SourceLocation L = Manager.getExpansionLoc(A->getLocation()); !A->isInherited() && L.isValid() && Manager.isWrittenInSameFile(L, Begin))
+        Begin = std::min(Begin, L);
+    if (F->getLocation().isMacroID() || F->getEndLoc().isMacroID())
+      return std::nullopt;
+    std::optional<Range> Text = View.range({Begin, F->getEndLoc()});
+    if (Text && !F->doesThisDeclarationHaveABody())
+      Text->End = View.buffer().find(';', Text->End) + 1;
+    return Text;
+  }
+
   /// What is needed to write the function a second time, for other arrays.
   void describe(const FunctionDecl *F, FunctionFacts &Out) {
     Out.Name = F->getNameAsString();
     const FunctionDecl *Pattern = F->getTemplateInstantiationPattern();
     const FunctionDecl *Written = Pattern ? Pattern : F;
-    const FunctionTemplateDecl *Template = Written->getDescribedFunctionTemplate();
-    std::optional<Range> Text = View.range(Template ? Template->getSourceRange() : Written->getSourceRange());
-    if (Text && !Written->doesThisDeclarationHaveABody())
-      Text->End = View.buffer().find(';', Text->End) + 1;
+    std::optional<Range> Text = textOf(Written);
     if (Text && !llvm::is_contained(Out.Texts, *Text))
       Out.Texts.push_back(*Text);
-    if (!Text || Written->getBeginLoc().isMacroID())
+    if (!Text)
       Out.Fixed = "is written by a macro or lies outside of the project";
     else if (isa<CXXMethodDecl>(F) || F->isOverloadedOperator() || F->getFriendObjectKind())
       Out.Fixed = "is a member, an operator or a friend";

@@ -1,7 +1,7 @@
 // What the source says about launches, sizes and copies, without a toolkit: a
 // few declarations stand in for CUDA's headers.
 
-#include "analysis/program/FindCandidates.h"
+#include "analysis/program/Assemble.h"
 
 #include "clang/Frontend/ASTUnit.h"
 #include "clang/Tooling/Tooling.h"
@@ -37,7 +37,9 @@ static Program find(const std::string &Code) {
       "/code/input.cu", "restride", std::make_shared<clang::PCHContainerOperations>(),
       clang::tooling::getClangStripDependencyFileAdjuster(), Files);
   EXPECT_TRUE(Ast && !Ast->getDiagnostics().hasErrorOccurred());
-  return findCandidates(Ast->getASTContext(), {});
+  ProgramFacts Facts;
+  readUnit(Ast->getASTContext(), {}, true, Facts);
+  return assemble(std::move(Facts));
 }
 
 TEST(Launches, areEvaluatedFromTheSource) {

@@ -40,10 +40,11 @@ protected:
     EXPECT_TRUE(bool(C)) << llvm::toString(C.takeError());
     return C ? std::move(*C) : nullptr;
   }
-  static std::string ptx(Compiler &C, const std::string &Text) {
-    llvm::Expected<std::string> Ptx = C.compile(Text);
+  static std::string ptx(Compiler &C, llvm::ArrayRef<SourceText> Changed) {
+    llvm::Expected<std::string> Ptx = C.compile(Changed);
     return Ptx ? *Ptx : "error: " + llvm::toString(Ptx.takeError());
   }
+  std::string ptx(Compiler &C, const std::string &Text) { return ptx(C, {{File, Text}}); }
   static std::string replace(std::string Text, const std::string &From, const std::string &To) {
     return Text.replace(Text.find(From), From.size(), To);
   }

@@ -54,10 +54,13 @@ TEST(NvccCommand, dropsWhatClangRejects) {
                        "-o",
                        "out",
                        "-c",
-                       "in.cu",
-                       "-x",
-                       "cu"}),
+                       "in.cu"}),
             "");
+}
+
+TEST(NvccCommand, keepsTheLanguage) {
+  EXPECT_EQ(translate({"-x", "cu", "--x=c++"}), "-x cu -x c++");
+  EXPECT_EQ(translate({"-xcu", "-Xcompiler", "-DA"}), "-x cu -DA");
 }
 
 TEST(NvccCommand, translatesWhatClangMisreads) {

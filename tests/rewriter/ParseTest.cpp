@@ -12,16 +12,24 @@ namespace {
 
 class ParseTest : public testing::Test {
 protected:
-  llvm::Expected<ParsedSource> parseText(const std::string &Text, std::vector<std::string> Flags = {}) {
-    llvm::Expected<CudaToolkit> Toolkit = findCudaToolkit("");
-    if (!Toolkit)
-      return Toolkit.takeError();
+  llvm::Expected<ParsedSource> parseText(const std::string &Text, std::vector<std::string> Flags = {},
+                                         const std::string &Name = "sim.cu") {
+    return parse(command(Folder.write(Name, Text), std::move(Flags)), toolkit());
+  }
+  static CudaToolkit toolkit() { return llvm::cantFail(findCudaToolkit("")); }
+  static SourceCommand command(const std::string &File, std::vector<std::string> Flags = {}) {
     FlagSources Sources;
     Sources.Fixed = std::move(Flags);
-    llvm::Expected<SourceCommand> Command = commandFor(Folder.write("sim.cu", Text), Sources);
-    if (!Command)
-      return Command.takeError();
-    return parse(*Command, *Toolkit);
+    return llvm::cantFail(commandFor(File, Sources));
+  }
+  /// "name:text" of what is skipped.
+  std::vector<std::string> skipped(const ParsedSource &Source) {
+    std::vector<std::string> Out;
+    for (const SkippedRange &R : Source.Skipped) {
+      std::string Name = R.File.substr(Folder.path().size() + 1);
+      Out.push_back(Name + ":" + Folder.read(Name).substr(R.Begin, R.End - R.Begin));
+    }
+    return Out;
   }
   std::string errorOf(const std::string &Text, std::vector<std::string> Flags = {}) {
     llvm::Expected<ParsedSource> Source = parseText(Text, std::move(Flags));
@@ -49,9 +57,83 @@ TEST_F(ParseTest, listsWhatThePreprocessorSkipped) {
   llvm::Expected<ParsedSource> Source = parseText(Text);
   ASSERT_TRUE(bool(Source)) << llvm::toString(Source.takeError());
   std::vector<std::string> Skipped;
-  for (SkippedRange R : Source->Skipped)
+  for (const SkippedRange &R : Source->Skipped) {
+    EXPECT_EQ(R.File, Folder.path("sim.cu"));
     Skipped.push_back(Text.substr(R.Begin, R.End - R.Begin));
+  }
   EXPECT_EQ(Skipped, (std::vector<std::string>{"#ifdef OTHER\nint b;\n#else", "#elif defined(E)\nint e;\n#endif"}));
+}
+
+TEST_F(ParseTest, listsTheUsersFiles) {
+  Folder.write("include/a.h", "#pragma once\n#include <vector>\n#include \"../b.h\"\n");
+  Folder.write("b.h", "int b;\n");
+  Folder.write("system/s.h", "#ifdef OTHER\n#endif\n");
+  Folder.write("forced.h", "int forced;\n");
+  Folder.write("unread.h", "int unread;\n");
+  std::filesystem::create_symlink("b.h", Folder.path("link.h"));
+  llvm::Expected<ParsedSource> Source = parseText(
+      "#include <a.h>\n#include <s.h>\n#include \"include/a.h\"\n#if 0\n#include \"unread.h\"\n#endif\n"
+      "#define b c\n#include \"link.h\"\n",
+      {"-I" + Folder.path("include"), "-isystem", Folder.path("system"), "-include", Folder.path("forced.h")});
+  ASSERT_TRUE(bool(Source)) << llvm::toString(Source.takeError());
+  EXPECT_EQ(Source->UserFiles, (std::vector<std::string>{Folder.path("sim.cu"), Folder.path("forced.h"),
+                                                         Folder.path("include/a.h"), Folder.path("b.h")}));
+  EXPECT_EQ(skipped(*Source), (std::vector<std::string>{"sim.cu:#if 0\n#include \"unread.h\"\n#endif"}));
+}
+
+TEST_F(ParseTest, listsWhatIsSkippedInHeaders) {
+  Folder.write("twice.h", "#ifdef FIRST\nint a;\n#else\nint b;\n#endif\n#if 0\nint c;\n#endif\n");
+  llvm::Expected<ParsedSource> Source =
+      parseText("#define FIRST\n#include \"twice.h\"\n#undef FIRST\n#include \"./twice.h\"\n#ifdef FIRST\n#endif\n");
+  ASSERT_TRUE(bool(Source)) << llvm::toString(Source.takeError());
+  EXPECT_EQ(skipped(*Source),
+            (std::vector<std::string>{"sim.cu:#ifdef FIRST\n#endif", "twice.h:#ifdef FIRST\nint a;\n#else",
+                                      "twice.h:#else\nint b;\n#endif", "twice.h:#if 0\nint c;\n#endif"}));
+}
+
+TEST_F(ParseTest, hostSourcesAreCxx) {
+  llvm::Expected<ParsedSource> Source = parseText(
+      "#include <cuda_runtime.h>\n#ifdef __CUDA__\n#error CUDA\n#endif\nclass C {};\n"
+      "void f(float *p) { cudaMemcpy(p, p, 4, cudaMemcpyDefault); }\n",
+      {"-std=c++17"}, "host.cpp");
+  ASSERT_TRUE(bool(Source)) << llvm::toString(Source.takeError());
+  EXPECT_TRUE(Source->Ast->getLangOpts().CPlusPlus17 && !Source->Ast->getLangOpts().CUDA);
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(bool(parseText("float *p = malloc(4);\n", {}, "early.cc"))) << "nothing is included by itself";
+  testing::internal::GetCapturedStderr();
+}
+
+TEST_F(ParseTest, hostSourcesInCAreReadAsCxx) {
+  std::string Text = "#include <cuda_runtime_api.h>\nstruct P { float x; };\nvoid f(struct P *p) { p->x = 1; }\n";
+  llvm::Expected<ParsedSource> Source = parseText(Text, {"-std=c99"}, "host.c");
+  ASSERT_TRUE(bool(Source)) << llvm::toString(Source.takeError());
+  EXPECT_TRUE(Source->Ast->getLangOpts().CPlusPlus);
+}
+
+TEST_F(ParseTest, aHostSourceThatIsCompiledAsCuda) {
+  EXPECT_EQ(llvm::toString(parseText("__global__ void k() {}\n", {"-x", "cu"}, "sim.cpp").takeError()), "");
+}
+
+TEST_F(ParseTest, checksASetOfFiles) {
+  Folder.write("a.h", "#include \"b.h\"\n");
+  std::string B = Folder.write("b.h", "#pragma once\ntypedef int T;\n");
+  std::string Text = "#include \"a.h\"\n#include \"./b.h\"\nT t;\n", Sim = Folder.write("sim.cu", Text);
+  auto Check = [&](llvm::ArrayRef<ptx::SourceText> Changed) {
+    return llvm::toString(checkParses(command(Sim), toolkit(), Changed));
+  };
+  EXPECT_EQ(Check({}), "");
+  EXPECT_EQ(Check({{B, "typedef int S;\n"}}), "unknown type name 'T'");
+  EXPECT_EQ(Check({{B, "#pragma once\ntypedef int S;\nconstexpr int Once = 1;\n"}, {Sim, "#include \"a.h\"\n#include \"b.h\"\nS t;\n"}}), "");
+  EXPECT_EQ(Folder.read("b.h"), "#pragma once\ntypedef int T;\n");
+}
+
+/// The compiler of the user will not take it for C++.
+TEST_F(ParseTest, checksCAsC) {
+  std::string Header = Folder.write("p.h", "struct P { float x; };\n");
+  std::string Host = Folder.write("host.c", "#include \"p.h\"\nvoid f(struct P *p) { p->x = 1; }\n");
+  EXPECT_EQ(llvm::toString(checkParses(command(Host, {"-std=c++17"}), toolkit(), {{Header, "struct P { float x; };\n// more\n"}})), "");
+  EXPECT_EQ(llvm::toString(checkParses(command(Host), toolkit(), {{Header, "struct P { float x; };\ninline int f(P *p);\n"}})),
+            "must use 'struct' tag to refer to type 'P'");
 }
 
 TEST_F(ParseTest, warningsOfTheUserAreQuiet) {
@@ -77,14 +159,12 @@ TEST_F(ParseTest, badFlagsAreOneLine) {
 TEST_F(ParseTest, anEmptyFileParses) { EXPECT_EQ(errorOf(""), ""); }
 
 TEST_F(ParseTest, missingFilesAndFolders) {
-  llvm::Expected<CudaToolkit> Toolkit = findCudaToolkit("");
-  ASSERT_TRUE(bool(Toolkit));
   SourceCommand Command;
   Command.File = Command.SpelledFile = Folder.path("none.cu");
-  EXPECT_EQ(llvm::toString(parse(Command, *Toolkit).takeError()),
+  EXPECT_EQ(llvm::toString(parse(Command, toolkit()).takeError()),
             "cannot read '" + Command.File + "': No such file or directory");
   Command.File = Command.SpelledFile = Folder.path();
-  EXPECT_EQ(llvm::toString(parse(Command, *Toolkit).takeError()),
+  EXPECT_EQ(llvm::toString(parse(Command, toolkit()).takeError()),
             "cannot read '" + Command.File + "': it is a directory");
 }
 

@@ -40,9 +40,9 @@ TEST_F(SourceCommandTest, flagsAfterDashesWin) {
 TEST_F(SourceCommandTest, aDatabaseGivesFlagsAndFolder) {
   FlagSources Sources;
   Sources.BuildPath = Folder.path("build");
-  EXPECT_EQ(command(File, Sources), Folder.path("build") + ": -DFROM_DATABASE");
+  EXPECT_EQ(command(File, Sources), Folder.path("build") + ": -DFROM_DATABASE -x cu");
   Sources.Extra = {"-lineinfo", "-DLAST"};
-  EXPECT_EQ(command(File, Sources), Folder.path("build") + ": -DFROM_DATABASE -DLAST");
+  EXPECT_EQ(command(File, Sources), Folder.path("build") + ": -DFROM_DATABASE -x cu -DLAST");
 }
 
 TEST_F(SourceCommandTest, aDatabaseThatLacksTheFileIsAnErrorWhenItWasNamed) {
