@@ -6,7 +6,9 @@ namespace restride {
 namespace {
 
 std::string apply(llvm::StringRef Source, std::vector<Edit> Edits) {
-  llvm::Expected<Rewritten> Out = applyEdits(Source, std::move(Edits));
+  Sources Text;
+  Text.add("/a.cu", Source);
+  llvm::Expected<Rewritten> Out = applyEdits(Text, std::move(Edits));
   return Out ? Out->Text : "error: " + llvm::toString(Out.takeError());
 }
 
@@ -68,7 +70,9 @@ TEST(Edits, endLinesAsTheFileDoes) {
 
 TEST(Edits, rememberWhereTextComesFrom) {
   // "abcdef" -> "ab<new>d..ef"
-  llvm::Expected<Rewritten> Out = applyEdits("abcdef", {{{2, 4}, {"<new>", Range{3, 4}, ".."}}});
+  Sources Text;
+  Text.add("/a.cu", "abcdef");
+  llvm::Expected<Rewritten> Out = applyEdits(Text, {{{2, 4}, {"<new>", Range{3, 4}, ".."}}});
   ASSERT_TRUE(bool(Out));
   ASSERT_EQ(Out->Text, "ab<new>d..ef");
   EXPECT_EQ(Out->original(0), 0u);

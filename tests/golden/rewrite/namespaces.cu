@@ -42,8 +42,8 @@ int main() {
   cudaMalloc(&d, 64 * sizeof(*d));
   // SOA: PSoA_malloc(&d, 64 * sizeof(geo::P));
   cudaMalloc(&e, 64 * sizeof(P));
-  k<<<1, 32>>>(d, d);
-  k<<<1, 32>>>(e, e);
+  k<<<1, 32>>>(d, e);
+  k<<<1, 32>>>(e, d);
   cudaFree(d);
   cudaFree(e);
 }
