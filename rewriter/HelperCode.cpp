@@ -21,7 +21,7 @@ std::string handleName(const Record &R, const Layout &L, const std::vector<std::
 }
 
 bool isHelperWord(llvm::StringRef Name) {
-  static constexpr llvm::StringRef Words[] = {"base", "bytes", "dst", "e",    "first", "flags",   "freed",  "from", "i",    "kind", "n",
+  static constexpr llvm::StringRef Words[] = {"Raw", "base", "bytes", "dst", "e",    "first", "flags",   "freed",  "from", "i",    "kind", "n",
                                               "p",    "r",     "src", "args", "stream", "staging", "to",     "value"};
   return llvm::is_contained(Words, Name) || (Name.size() == 1 && Name[0] >= 'j');
 }
@@ -51,6 +51,7 @@ private:
   /// path in the layout).
   std::string forEachLeaf(const std::vector<Field> &Fields, const std::string &Path, const std::string &Indent, unsigned Depth,
                           llvm::function_ref<std::string(const std::string &Path, const std::string &Rest)> Statement) const;
+  std::string local(const std::string &Indent) const;
   std::string loadStore(bool Store) const;
   std::string partStore(const std::vector<std::string> &Path) const;
   std::string shift() const;
@@ -98,9 +99,18 @@ std::string Writer::forEachLeaf(const std::vector<Field> &Fields, const std::str
   return Out;
 }
 
+/// A local variable `r` of the record's type whose constructor does not run. It
+/// has a name of its own: nvcc copies a union's member bytewise.
+std::string Writer::local(const std::string &Indent) const {
+  if (R.TrivialDefault)
+    return Indent + R.Name + " r;\n";
+  return Indent + "union Raw { // room for a " + R.Name + ", whose constructor does not run\n" + Indent + "  " + R.Name + " r;\n" + Indent +
+         "  __host__ __device__ Raw() {}\n" + Indent + "} raw;\n" + Indent + R.Name + " &r = raw.r;\n";
+}
+
 std::string Writer::loadStore(bool Store) const {
   std::string Out = Store ? HostDevice + ("void " + H) + "_store(" + Value + "p, ptrdiff_t i, const " + R.Name + " &r) {\n"
-                          : HostDevice + R.Name + " " + H + "_load(" + ConstValue + "p, ptrdiff_t i) {\n  " + R.Name + " r;\n";
+                          : HostDevice + R.Name + " " + H + "_load(" + ConstValue + "p, ptrdiff_t i) {\n" + local("  ");
   Out += forEachLeaf(R.Fields, "", "  ", 0, [&](const std::string &Path, const std::string &Rest) {
     std::string There = access("p", Path) + Rest, Here = "r" + Path + Rest;
     return Store ? There + " = " + Here + ";" : Here + " = " + There + ";";
@@ -202,7 +212,7 @@ std::string Writer::conversionKernels(const HelperNeeds &N) const {
                   Store("dst", At(N.WithinAt, "to"), Load("src", At(N.WithinAt, "from"))));
   if (!N.Fill.empty())
     Out += Kernel("fill", Value + "dst, " + Parameter(N.FillAt, "first") + "int value, ",
-                  "  " + R.Name + " r;\n  memset(&r, value, sizeof(r));\n", Store("dst", At(N.FillAt, "first"), "r"));
+                  local("  ") + "  memset(" + (R.TrivialDefault ? "" : "(void *)") + "&r, value, sizeof(r));\n", Store("dst", At(N.FillAt, "first"), "r"));
   return Out;
 }
 

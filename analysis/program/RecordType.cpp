@@ -27,14 +27,13 @@ static std::string spell(QualType T, const ASTContext &Context) {
 /// A nested record that layouts may take apart; float4 and its like, which
 /// load as one word, stay one leaf.
 static bool splits(const CXXRecordDecl *D, const ASTContext &Context) {
-  if (!D->isCompleteDefinition() || D->isUnion() || D->getNumBases() || !D->isTriviallyCopyable() ||
-      !D->hasTrivialDefaultConstructor() || D->field_empty())
+  if (!D->isCompleteDefinition() || D->isUnion() || D->getNumBases() || !D->isTriviallyCopyable() || D->field_empty())
     return false;
   const ASTRecordLayout &Layout = Context.getASTRecordLayout(D);
   if (Layout.getAlignment() == Layout.getSize() && Layout.getSize().getQuantity() > 4)
     return false;
   for (const FieldDecl *F : D->fields())
-    if (F->isBitField() || F->getAccess() != AS_public || F->getName().empty() || F->hasInClassInitializer())
+    if (F->isBitField() || F->getAccess() != AS_public || F->getName().empty())
       return false;
   return true;
 }
@@ -63,6 +62,50 @@ static std::vector<Field> fieldsOf(const CXXRecordDecl *D, const ASTContext &Con
   return Out;
 }
 
+/// `P r;` without a constructor that runs.
+static bool hasTrivialDefault(const CXXRecordDecl *D) {
+  for (const CXXConstructorDecl *C : D->ctors())
+    if (C->isDefaultConstructor() && (C->isDeleted() || C->getAccess() != AS_public))
+      return false;
+  return D->hasTrivialDefaultConstructor();
+}
+
+/// A parameter `T &&` or `T &` that takes an lvalue better than `const P &` does.
+static bool takesAnything(const FunctionTemplateDecl *F) {
+  const FunctionDecl *Pattern = F->getTemplatedDecl();
+  if (Pattern->getNumParams() != 1)
+    return false;
+  QualType T = Pattern->getParamDecl(0)->getType().getNonPackExpansionType();
+  return T->isReferenceType() && T->getPointeeType()->isTemplateTypeParmType() && !T->getPointeeType().isConstQualified();
+}
+
+/// Why generated code cannot copy a trivially copyable record with `=` and
+/// `return`; null where it can.
+static const char *cannotCopy(const CXXRecordDecl *D) {
+  constexpr const char *Deleted = "has a copy constructor or assignment that is deleted or not public";
+  constexpr const char *Replaced = "has a constructor or assignment template that copies would call";
+  for (const Decl *Member : D->decls()) {
+    if (const FunctionTemplateDecl *F = dyn_cast<FunctionTemplateDecl>(Member)) {
+      bool Special = isa<CXXConstructorDecl>(F->getTemplatedDecl()) || F->getDeclName().getCXXOverloadedOperator() == OO_Equal;
+      if (Special && takesAnything(F))
+        return Replaced;
+    }
+    const CXXMethodDecl *M = dyn_cast<CXXMethodDecl>(Member);
+    const CXXConstructorDecl *C = dyn_cast_or_null<CXXConstructorDecl>(M);
+    bool Copies = M && (M->isCopyAssignmentOperator() || M->isMoveAssignmentOperator() || (C && C->isCopyOrMoveConstructor()));
+    if (Copies && (M->isDeleted() || M->getAccess() != AS_public || !M->isTrivial()))
+      return Deleted;
+  }
+  if (!D->hasCopyConstructorWithConstParam() || !D->hasCopyAssignmentWithConstParam())
+    return Deleted;
+  for (const FieldDecl *F : D->fields()) {
+    const CXXRecordDecl *Nested = F->getType()->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
+    if (const char *Why = Nested && Nested->isCompleteDefinition() ? cannotCopy(Nested) : nullptr)
+      return Why;
+  }
+  return nullptr;
+}
+
 static void checkFields(const CXXRecordDecl *D, const SourceView &View, llvm::function_ref<void(SourceLocation, std::string)> Refuse) {
   for (const FieldDecl *F : D->fields()) {
     std::string Name = "field '" + F->getName().str() + "' ";
@@ -81,8 +124,6 @@ static void checkFields(const CXXRecordDecl *D, const SourceView &View, llvm::fu
       Refuse(F->getLocation(), Name + "has no fixed size");
     else if (T->isFunctionPointerType() || T->isMemberPointerType())
       Refuse(F->getLocation(), Name + "is a pointer to a function or member");
-    else if (F->hasInClassInitializer())
-      Refuse(F->getLocation(), Name + "has a default value, which needs a constructor on the device");
     else if (F->getLocation().isMacroID())
       Refuse(F->getLocation(), Name + "comes from a macro");
     else if (const CXXRecordDecl *N = T->getBaseElementTypeUnsafe()->getAsCXXRecordDecl(); N && N->getName().empty() && !T->getAs<TypedefType>())
@@ -149,8 +190,8 @@ RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const
     Refuse(D->getLocation(), "'" + Plain + "' has base classes");
   else if (!D->isTriviallyCopyable())
     Refuse(D->getLocation(), "'" + Plain + "' is not trivially copyable");
-  else if (!D->hasTrivialDefaultConstructor())
-    Refuse(D->getLocation(), "'" + Plain + "' has a default constructor that does something");
+  else if (const char *Why = cannotCopy(D))
+    Refuse(D->getLocation(), "'" + Plain + "' " + Why);
   if (isa<ClassTemplateSpecializationDecl>(D))
     Refuse(D->getLocation(), "'" + Plain + "' is a template");
   const DeclContext *Around = D->getDeclContext();
@@ -169,6 +210,7 @@ RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const
     return Out;
 
   Out.Type.Fields = fieldsOf(D, Context);
+  Out.Type.TrivialDefault = hasTrivialDefault(D);
   Out.InMainFile = View.inMainFile(D->getLocation());
   if (!Out.InMainFile) {
     Out.Type.Name = qualifiedName(D);
