@@ -1,5 +1,6 @@
 #include "rewriter/Variant.h"
 #include "rewriter/Format.h"
+#include "rewriter/Friends.h"
 #include "rewriter/SiteEdits.h"
 
 #include <map>
@@ -78,6 +79,9 @@ llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts, ll
         Edits.push_back(std::move(E));
   for (Edit &E : declarationEdits(P.Declarations, ByCandidate, Source))
     Edits.push_back(std::move(E));
+  for (const std::unique_ptr<Move> &M : Moves)
+    if (std::optional<Edit> E = M ? friendEdit(*M, Source) : std::nullopt)
+      Edits.push_back(std::move(*E));
   std::map<unsigned, std::string> Insertions;
   for (const auto &[Key, H] : Code)
     Insertions[Key.first] += formatFor(P.File, helperCode(H.M->C.Type, H.M->L, H.M->Handle, H.Needs));

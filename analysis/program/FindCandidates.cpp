@@ -182,6 +182,7 @@ static Candidate assemble(const ArrayClass &Class, Flow &Graph, ASTContext &Cont
   C.Refusals = Facts.Refusals;
   C.HelperAt = Facts.HelperAt;
   C.AttributeAt = Facts.AttributeAt;
+  C.FriendAt = Facts.FriendAt;
   for (NodeId N : Class.Members) {
     const NodeFacts &F = Graph.facts(N);
     append(C.Nulls, F.Sites.Nulls);

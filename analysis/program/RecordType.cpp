@@ -106,6 +106,17 @@ static const char *cannotCopy(const CXXRecordDecl *D) {
   return nullptr;
 }
 
+/// A type that generated code cannot name: a private member of a class.
+static bool isHiddenType(QualType T) {
+  T = QualType(T->getBaseElementTypeUnsafe(), 0);
+  while (T->isPointerType())
+    T = T->getPointeeType();
+  const TagDecl *Tag = T->getAsTagDecl();
+  const TypedefType *Alias = T->getAs<TypedefType>();
+  auto Hidden = [](const Decl *D) { return D && (D->getAccess() == AS_private || D->getAccess() == AS_protected); };
+  return Hidden(Tag) || (Alias && Hidden(Alias->getDecl()));
+}
+
 static void checkFields(const CXXRecordDecl *D, const SourceView &View, llvm::function_ref<void(SourceLocation, std::string)> Refuse) {
   for (const FieldDecl *F : D->fields()) {
     std::string Name = "field '" + F->getName().str() + "' ";
@@ -114,8 +125,10 @@ static void checkFields(const CXXRecordDecl *D, const SourceView &View, llvm::fu
       Refuse(F->getLocation(), Name + "is a bit-field, which has no address of its own");
     else if (F->getName().empty())
       Refuse(F->getLocation(), "it has an unnamed member");
-    else if (F->getAccess() != AS_public)
-      Refuse(F->getLocation(), Name + "is not public");
+    else if (F->getAccess() != AS_public && !View.range(D->getBraceRange().getBegin()))
+      Refuse(F->getLocation(), Name + "is not public, and the class stands in a header, which stays as it is");
+    else if (isHiddenType(T))
+      Refuse(F->getLocation(), Name + "has a type that is not public");
     else if (T->isReferenceType())
       Refuse(F->getLocation(), Name + "is a reference");
     else if (T.isConstQualified() || T.isVolatileQualified())
@@ -129,6 +142,15 @@ static void checkFields(const CXXRecordDecl *D, const SourceView &View, llvm::fu
     else if (const CXXRecordDecl *N = T->getBaseElementTypeUnsafe()->getAsCXXRecordDecl(); N && N->getName().empty() && !T->getAs<TypedefType>())
       Refuse(F->getLocation(), Name + "has a type without a name");
   }
+}
+
+/// Where a line goes that is the first inside of the braces.
+static unsigned firstLineInside(Range Brace, llvm::StringRef Text) {
+  size_t Line = std::min(Text.find('\n', Brace.End), Text.size());
+  llvm::StringRef Rest = Text.slice(Brace.End, Line);
+  if (!Rest.trim().empty() && !Rest.trim().starts_with("//"))
+    return Brace.End;
+  return Brace.End + Rest.rtrim("\r").size();
 }
 
 /// The offset after the `;` that ends the declaration whose last brace is at
@@ -211,6 +233,9 @@ RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const
 
   Out.Type.Fields = fieldsOf(D, Context);
   Out.Type.TrivialDefault = hasTrivialDefault(D);
+  Out.Type.Private = llvm::any_of(D->fields(), [](const FieldDecl *F) { return F->getAccess() != AS_public; });
+  if (std::optional<Range> Brace = Out.Type.Private ? View.range(D->getBraceRange().getBegin()) : std::nullopt)
+    Out.FriendAt = firstLineInside(*Brace, View.buffer());
   Out.InMainFile = View.inMainFile(D->getLocation());
   if (!Out.InMainFile) {
     Out.Type.Name = qualifiedName(D);

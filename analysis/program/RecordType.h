@@ -12,6 +12,7 @@ struct RecordFacts {
   Location Where;
   unsigned HelperAt = 0;               ///< as Candidate::HelperAt, if InMainFile
   std::optional<unsigned> AttributeAt; ///< as Candidate::AttributeAt
+  std::optional<unsigned> FriendAt;    ///< as Candidate::FriendAt
   bool InMainFile = false;
   std::vector<Refusal> Refusals;       ///< a union, a bit-field, ...
 };

@@ -55,11 +55,11 @@ struct Member {
 };
 
 class Private {
-  // CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: field 'x' is not public
-  float x;
-
-public:
-  float y;
+  struct Hidden {
+    float x;
+  };
+  // CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: field 'h' has a type that is not public
+  Hidden h;
 };
 
 // CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: 'Packed' is packed
