@@ -41,6 +41,10 @@ struct Record {
   uint64_t Size = 0;  ///< bytes
   uint64_t Align = 1; ///< bytes
   std::vector<Field> Fields;
+  /// `P r;` compiles everywhere and runs no code.
+  bool TrivialDefault = true;
+  /// Some field is private or protected, so only a friend can take it apart.
+  bool Private = false;
   bool operator==(const Record &) const = default;
 };
 

@@ -1,5 +1,7 @@
 #include "rewriter/HelperCode.h"
 
+#include "rewriter/ElementCode.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
@@ -21,7 +23,7 @@ std::string handleName(const Record &R, const Layout &L, const std::vector<std::
 }
 
 bool isHelperWord(llvm::StringRef Name) {
-  static constexpr llvm::StringRef Words[] = {"base", "bytes", "dst", "e",    "first", "flags",   "freed",  "from", "i",    "kind", "n",
+  static constexpr llvm::StringRef Words[] = {"Raw", "base", "bytes", "dst", "e",    "first", "flags",   "freed",  "from", "i",    "kind", "n",
                                               "p",    "r",     "src", "args", "stream", "staging", "to",     "value"};
   return llvm::is_contained(Words, Name) || (Name.size() == 1 && Name[0] >= 'j');
 }
@@ -44,15 +46,6 @@ public:
   std::string run(HelperNeeds N);
 
 private:
-  std::string access(const std::string &Base, const std::string &Path) const {
-    return expandAccess(L.accessPattern(), Base, "i", Path);
-  }
-  /// Statements over all leaves of \p Fields: Statement(path in the record,
-  /// path in the layout).
-  std::string forEachLeaf(const std::vector<Field> &Fields, const std::string &Path, const std::string &Indent, unsigned Depth,
-                          llvm::function_ref<std::string(const std::string &Path, const std::string &Rest)> Statement) const;
-  std::string loadStore(bool Store) const;
-  std::string partStore(const std::vector<std::string> &Path) const;
   std::string shift() const;
   std::string allocate(HostCall::Api What) const;
   std::string release(HostCall::Api What) const;
@@ -71,63 +64,8 @@ private:
 
 } // namespace
 
-static const char *const HostDevice = "static inline __host__ __device__ ";
-
-std::string Writer::forEachLeaf(const std::vector<Field> &Fields, const std::string &Path, const std::string &Indent, unsigned Depth,
-                                llvm::function_ref<std::string(const std::string &, const std::string &)> Statement) const {
-  std::string Out;
-  for (const Field &F : Fields) {
-    std::string Here = Path + "." + F.Name, Rest, Pad = Indent;
-    for (uint64_t E : F.Extents) {
-      std::string K = std::string(1, char('j' + Depth++));
-      Out += Pad + "for (int " + K + " = 0; " + K + " < " + std::to_string(E) + "; ++" + K + ")\n";
-      Pad += "  ";
-      (F.KeepWhole ? Rest : Here) += "[" + K + "]";
-    }
-    if (F.Members.empty()) {
-      Out += Pad + Statement(Here, Rest) + "\n";
-    } else if (F.Extents.empty()) {
-      Out += forEachLeaf(F.Members, Here, Pad, Depth, Statement);
-    } else {
-      std::string Outer = Pad.substr(2);
-      Out.pop_back();
-      Out += " {\n" + forEachLeaf(F.Members, Here, Pad, Depth, Statement) + Outer + "}\n";
-    }
-    Depth -= F.Extents.size();
-  }
-  return Out;
-}
-
-std::string Writer::loadStore(bool Store) const {
-  std::string Out = Store ? HostDevice + ("void " + H) + "_store(" + Value + "p, ptrdiff_t i, const " + R.Name + " &r) {\n"
-                          : HostDevice + R.Name + " " + H + "_load(" + ConstValue + "p, ptrdiff_t i) {\n  " + R.Name + " r;\n";
-  Out += forEachLeaf(R.Fields, "", "  ", 0, [&](const std::string &Path, const std::string &Rest) {
-    std::string There = access("p", Path) + Rest, Here = "r" + Path + Rest;
-    return Store ? There + " = " + Here + ";" : Here + " = " + There + ";";
-  });
-  return Out + (Store ? "}\n" : "  return r;\n}\n");
-}
-
-std::string Writer::partStore(const std::vector<std::string> &Path) const {
-  const std::vector<Field> *Fields = &R.Fields;
-  std::string Prefix, Type;
-  for (const std::string &Name : Path)
-    for (const Field &F : *Fields)
-      if (F.Name == Name) {
-        Prefix += "." + Name;
-        Type = F.Type;
-        Fields = &F.Members;
-        break;
-      }
-  std::string Out = HostDevice + ("void " + H) + "_store_" + llvm::join(Path, "_") + "(" + Value + "p, ptrdiff_t i, const " + Type + " &r) {\n";
-  Out += forEachLeaf(*Fields, Prefix, "  ", 0, [&](const std::string &Full, const std::string &Rest) {
-    return access("p", Full) + Rest + " = r" + Full.substr(Prefix.size()) + Rest + ";";
-  });
-  return Out + "}\n";
-}
-
 std::string Writer::shift() const {
-  std::string Out = HostDevice + H + " " + H + "_at(" + H + " p, ptrdiff_t i) {\n";
+  std::string Out = "static inline __host__ __device__ " + H + " " + H + "_at(" + H + " p, ptrdiff_t i) {\n";
   for (const Leaf &One : leaves(R))
     Out += "  p" + One.Path + " += i;\n";
   return Out + "  return p;\n}\n";
@@ -179,11 +117,11 @@ static const char *const EveryElement = "  size_t i = (size_t)blockIdx.x * block
 
 std::string Writer::conversionKernels(const HelperNeeds &N) const {
   auto Load = [&](const std::string &P, const std::string &I) {
-    return L.elementIsRecord() ? P + "[" + I + "]" : H + "_load(" + P + ", " + I + ")";
+    return L.elementIsRecord() ? P + "[" + I + "]" : elementFunction(R, H, "load") + "(" + P + ", " + I + ")";
   };
   auto Store = [&](const std::string &P, const std::string &I, const std::string &V) {
     return L.elementIsRecord() ? "static_cast<" + R.Name + " &>(" + P + "[" + I + "]) = " + V + ";"
-                               : H + "_store(" + P + ", " + I + ", " + V + ");";
+                               : elementFunction(R, H, "store") + "(" + P + ", " + I + ", " + V + ");";
   };
   auto At = [](bool Offset, const char *First) { return Offset ? std::string(First) + " + i" : std::string("i"); };
   auto Parameter = [](bool Offset, const char *First) { return Offset ? std::string("ptrdiff_t ") + First + ", " : std::string(); };
@@ -202,7 +140,7 @@ std::string Writer::conversionKernels(const HelperNeeds &N) const {
                   Store("dst", At(N.WithinAt, "to"), Load("src", At(N.WithinAt, "from"))));
   if (!N.Fill.empty())
     Out += Kernel("fill", Value + "dst, " + Parameter(N.FillAt, "first") + "int value, ",
-                  "  " + R.Name + " r;\n  memset(&r, value, sizeof(r));\n", Store("dst", At(N.FillAt, "first"), "r"));
+                  localRecord(R, "  ") + "  memset(" + (R.TrivialDefault ? "" : "(void *)") + "&r, value, sizeof(r));\n", Store("dst", At(N.FillAt, "first"), "r"));
   return Out;
 }
 
@@ -287,17 +225,30 @@ std::string Writer::fill(const HelperNeeds &N) const {
   return Out;
 }
 
+/// The definition of a struct with functions after its fields.
+static std::string withMembers(const std::string &Definition, llvm::ArrayRef<std::string> Functions) {
+  std::string Out = Definition.substr(0, Definition.rfind("};"));
+  for (const std::string &F : Functions)
+    Out += "\n" + F;
+  return Out + "};\n";
+}
+
 std::string Writer::run(HelperNeeds N) {
   bool Moves = !L.elementIsRecord();
   N.Load |= Moves && (!N.Out.empty() || !N.Within.empty());
   N.Store |= Moves && (!N.In.empty() || !N.Within.empty() || !N.Fill.empty());
-  std::vector<std::string> Parts{L.definition(R, H)};
+  std::vector<std::string> Elements;
   if (N.Load && Moves)
-    Parts.push_back(loadStore(false));
+    Elements.push_back(loadFunction(R, L, H));
   if (N.Store && Moves)
-    Parts.push_back(loadStore(true));
+    Elements.push_back(storeFunction(R, L, H));
   for (const std::vector<std::string> &Path : N.PartStores)
-    Parts.push_back(partStore(Path));
+    Elements.push_back(storeFunction(R, L, H, Path));
+  std::vector<std::string> Parts{L.definition(R, H)};
+  if (R.Private && !Elements.empty())
+    Parts[0] = withMembers(Parts[0], Elements);
+  else
+    Parts.insert(Parts.end(), Elements.begin(), Elements.end());
   if (N.Shift)
     Parts.push_back(shift());
   for (HostCall::Api What : N.Allocate)

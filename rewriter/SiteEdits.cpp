@@ -1,5 +1,6 @@
 #include "rewriter/SiteEdits.h"
 
+#include "rewriter/ElementCode.h"
 
 namespace restride {
 
@@ -103,6 +104,18 @@ static Pieces leafAccess(const Move &M, const Access &A) {
   return Out;
 }
 
+/// A function of the helper code that is found from anywhere: a free one by its
+/// arguments, a member by its namespace.
+static std::string function(const Move &M, llvm::StringRef What) {
+  std::string Name = elementFunction(M.C.Type, M.Handle, What);
+  llvm::StringRef Record = llvm::StringRef(M.C.Spelling).rsplit(' ').second;
+  if (Record.empty())
+    Record = M.C.Spelling;
+  // Code for a record from a header stands in the global namespace.
+  bool Global = !M.C.Type.Private || llvm::StringRef(M.C.Type.Name).contains("::") || !Record.contains("::");
+  return Global ? Name : Record.take_front(Record.rfind("::") + 2).str() + Name;
+}
+
 static Pieces call(const std::string &Function, std::initializer_list<Pieces> Arguments) {
   Pieces Out{Function + "("};
   bool First = true;
@@ -161,13 +174,13 @@ static std::optional<Edit> accessEdit(const Move &M, const Access &A, HelperNeed
     if (isLeaf(M.C.Type, A))
       return Edit{A.Whole, leafAccess(M, A)};
     Needs.Load = true;
-    Pieces Out = call(M.Handle + "_load", {Base, At});
+    Pieces Out = call(function(M, "load"), {Base, At});
     addSteps(Out, A.Path, 0, A.Path.size(), true, true);
     return Edit{A.Whole, Out};
   }
   case Access::Store:
     Needs.Store = true;
-    return Edit{A.Whole, call(M.Handle + "_store", {Base, At, {*A.Value}})};
+    return Edit{A.Whole, call(function(M, "store"), {Base, At, {*A.Value}})};
   case Access::PartStore: {
     if (isLeaf(M.C.Type, A)) {
       Pieces Out = leafAccess(M, A);
@@ -175,13 +188,10 @@ static std::optional<Edit> accessEdit(const Move &M, const Access &A, HelperNeed
       return Edit{A.Whole, Out};
     }
     std::vector<std::string> Path;
-    std::string Name = M.Handle + "_store";
-    for (const Step &S : A.Path) {
+    for (const Step &S : A.Path)
       Path.push_back(S.Member);
-      Name += "_" + S.Member;
-    }
     Needs.PartStores.insert(Path);
-    return Edit{A.Whole, call(Name, {Base, At, {*A.Value}})};
+    return Edit{A.Whole, call(function(M, storeName(Path)), {Base, At, {*A.Value}})};
   }
   }
   return std::nullopt;

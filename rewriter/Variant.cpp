@@ -1,5 +1,6 @@
 #include "rewriter/Variant.h"
 #include "rewriter/Format.h"
+#include "rewriter/Friends.h"
 #include "rewriter/SiteEdits.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -132,6 +133,9 @@ llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts) {
         Edits.push_back(std::move(E));
   for (Edit &E : declarationEdits(P.Declarations, ByCandidate, Source))
     Edits.push_back(std::move(E));
+  for (const std::unique_ptr<Move> &M : Moves)
+    if (std::optional<Edit> E = M ? friendEdit(*M, Source) : std::nullopt)
+      Edits.push_back(std::move(*E));
   if (llvm::Error E = placeInstances(P, Edits))
     return E;
   std::map<unsigned, std::string> Insertions;

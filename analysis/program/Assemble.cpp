@@ -105,7 +105,10 @@ static void placeHelpers(Candidate &C, int Index, const Program &P, const Progra
   std::set<unsigned> Files;
   for (unsigned At : Places)
     Files.insert(P.Text.at(At).Text.Begin);
-  bool Elsewhere = Files.size() == 1 && !(R.Facts.HelperAt && Files.count(P.Text.at(*R.Facts.HelperAt).Text.Begin));
+  C.FriendAt = R.Facts.FriendAt;
+  if (C.Type.Private && !C.FriendAt)
+    C.Refusals.push_back({"", C.Where, "it has private fields, and its file cannot be changed"});
+  bool Elsewhere = !C.Type.Private && Files.size() == 1 && !(R.Facts.HelperAt && Files.count(P.Text.at(*R.Facts.HelperAt).Text.Begin));
   if (!Elsewhere && R.Facts.HelperAt) {
     C.HelperAt = *R.Facts.HelperAt;
     C.InHeader = !R.Facts.InMainFile;

@@ -194,6 +194,9 @@ struct Candidate {
   std::vector<unsigned> Headers; ///< begin of every such file that a layout may change
   /// Where an alignment attribute goes; nothing if the record lies elsewhere.
   std::optional<unsigned> AttributeAt;
+  /// Where the first line inside of the class goes, at the end of a line where
+  /// one can end there. Nothing if all its fields are public.
+  std::optional<unsigned> FriendAt;
   /// Why the record's size must not change; nothing if nobody looks at it.
   std::optional<Refusal> SizeObserved;
   bool SharesRecord = false; ///< another candidate has the same record

@@ -7,43 +7,19 @@ using namespace clang;
 
 namespace restride {
 
-/// A const reference that is read and not kept: the callee can be given a copy.
-static bool takesCopy(const CallExpr *Call, const Expr *E) {
-  const FunctionDecl *Callee = Call->getDirectCallee();
-  unsigned Argument = std::find(Call->arg_begin(), Call->arg_end(), E) - Call->arg_begin();
-  if (!Callee || (isa<CXXOperatorCallExpr>(Call) && isa<CXXMethodDecl>(Callee)) || Argument >= Callee->getNumParams())
-    return false;
-  return takesCopies(Callee->getParamDecl(Argument));
-}
-
 /// `a = b` that copies all bytes of a record.
 static bool isPlainAssignment(const CXXOperatorCallExpr *O) {
   const CXXMethodDecl *M = dyn_cast_or_null<CXXMethodDecl>(O->getDirectCallee());
   return M && (M->isCopyAssignmentOperator() || M->isMoveAssignmentOperator()) && M->isTrivial();
 }
 
-bool UseClassifier::copies(const Expr *E, const Stmt *Parent) {
-  if (const CXXConstructExpr *C = dyn_cast_or_null<CXXConstructExpr>(Parent))
-    return C->getConstructor()->isCopyOrMoveConstructor();
-  if (const CXXOperatorCallExpr *O = dyn_cast_or_null<CXXOperatorCallExpr>(Parent))
-    if (isPlainAssignment(O) && O->getArg(1) == E)
-      return true;
-  const CallExpr *Call = dyn_cast_or_null<CallExpr>(Parent);
-  return Call && takesCopy(Call, E);
-}
-
-/// A copy of the element \p E whose type follows the element's: auto, a
-/// template's parameter.
-bool UseClassifier::typeIsDeduced(const Expr *E) const {
-  const VarDecl *Variable = nullptr;
-  const Stmt *S = parent(E, &Variable);
-  while (S && isa<ImplicitCastExpr, CXXConstructExpr, ExprWithCleanups, MaterializeTemporaryExpr>(S))
-    S = parent(cast<Expr>(S), &Variable);
-  if (Variable)
-    return Variable->getType()->getContainedDeducedType() || isa<DecompositionDecl>(Variable);
-  if (const CallExpr *Call = dyn_cast_or_null<CallExpr>(S)) // an assignment too
-    return !Call->getDirectCallee() || Call->getDirectCallee()->isTemplateInstantiation();
-  return true;
+/// The member as the source names it: for a function that is "get<2>" or "P::get" too.
+std::optional<std::string> UseClassifier::nameOf(const MemberExpr *M) const {
+  if (isa<FieldDecl>(M->getMemberDecl()))
+    return M->getMemberDecl()->getName().str();
+  SourceLocation Begin = M->hasQualifier() ? M->getQualifierLoc().getBeginLoc() : M->getMemberLoc();
+  std::optional<Range> R = View.range({Begin, M->getEndLoc()});
+  return R ? std::optional(View.text(*R).str()) : std::nullopt;
 }
 
 void UseClassifier::addAccess(Access::Kind K, const Expr *E, const Pointer &P, llvm::ArrayRef<const Expr *> Path,
@@ -61,7 +37,7 @@ void UseClassifier::addAccess(Access::Kind K, const Expr *E, const Pointer &P, l
   A.Whole = *Whole;
   A.What = *What;
   if (K == Access::Load)
-    A.Deduced = typeIsDeduced(E);
+    A.Deduced = Path.empty() && typeIsDeduced(E);
   std::vector<const Expr *> Operands = operands(P);
   if (Value)
     Operands.push_back(Value);
@@ -72,7 +48,10 @@ void UseClassifier::addAccess(Access::Kind K, const Expr *E, const Pointer &P, l
     return refuse(P, E->getExprLoc(), "the order in which the parts of this access are evaluated matters, and would change");
   for (const Expr *S : Path) {
     if (const MemberExpr *M = dyn_cast<MemberExpr>(S)) {
-      A.Path.push_back({M->getMemberDecl()->getName().str(), {}});
+      std::optional<std::string> Name = nameOf(M);
+      if (!Name)
+        return Macro();
+      A.Path.push_back({*Name, {}});
       continue;
     }
     std::optional<Range> R = View.range(cast<ArraySubscriptExpr>(S)->getIdx()->getSourceRange());
@@ -122,8 +101,8 @@ void UseClassifier::element(const Expr *E, Pointer P) {
   }
   if (copies(E, S))
     return addAccess(Access::Load, E, P, {});
-  if (isa<CXXMemberCallExpr, CXXOperatorCallExpr>(S))
-    return Unknown("a member function or operator works on an element in place");
+  if (isa<CXXOperatorCallExpr>(S))
+    return Unknown("an operator works on an element in place");
   if (const CallExpr *Call = dyn_cast<CallExpr>(S)) {
     if (!elementArgument(Call, E, P))
       Unknown("an element is passed by reference");
@@ -160,9 +139,10 @@ static std::vector<std::string> names(llvm::ArrayRef<const Expr *> Path) {
 void UseClassifier::member(const Expr *E, const Pointer &P, std::vector<const Expr *> Path) {
   auto Unknown = [&](std::string What) { refuse(P, E->getExprLoc(), std::move(What)); };
   const MemberExpr *M = dyn_cast<MemberExpr>(E);
+  if (M && isa<CXXMethodDecl>(M->getMemberDecl()))
+    return memberFunction(M, P, Path);
   if (M && !isa<FieldDecl>(M->getMemberDecl()))
-    return isa<VarDecl>(M->getMemberDecl()) ? Unknown("a static member is reached through an element")
-                                            : Unknown("a member function is called on an element");
+    return Unknown("a static member is reached through an element");
   const VarDecl *Variable = nullptr;
   const Expr *Outer = E;
   const Stmt *S = parent(Outer, &Variable);
@@ -189,7 +169,7 @@ void UseClassifier::member(const Expr *E, const Pointer &P, std::vector<const Ex
       Outer = Const;
       S = parent(Outer, &Variable);
     }
-    if (const MemberExpr *Inner = dyn_cast_or_null<MemberExpr>(S); Inner && isa<FieldDecl>(Inner->getMemberDecl())) {
+    if (const MemberExpr *Inner = dyn_cast_or_null<MemberExpr>(S)) {
       Path.push_back(Inner);
       return member(Inner, P, std::move(Path));
     }

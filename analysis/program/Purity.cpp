@@ -24,6 +24,11 @@ bool touchesOneObject(const FunctionDecl *F) {
          Name.starts_with("__st");
 }
 
+/// __ldg and its kind read what their argument points to.
+static bool isLoad(const FunctionDecl *F) {
+  return touchesOneObject(F) && nameOf(F).starts_with("__ld") && nameOf(F) != "__ldcv";
+}
+
 /// A library function of numbers: no pointers in, a number out.
 static bool isArithmeticFunction(const FunctionDecl *F) {
   llvm::StringRef Name = nameOf(F);
@@ -56,15 +61,44 @@ static const VarDecl *assignedLocal(const Expr *E) {
   return V && V->hasLocalStorage() && !V->getType()->isReferenceType() ? V : nullptr;
 }
 
-static bool pure(const Stmt *S, const FunctionDecl *Within, unsigned Depth);
+/// A member of the object whose function this is, or an element of one.
+static bool isOwnMember(const Expr *E) {
+  E = E->IgnoreParenImpCasts();
+  if (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(E))
+    return A->getBase()->IgnoreParenImpCasts()->getType()->isArrayType() && isOwnMember(A->getBase());
+  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_Deref)
+    return isa<CXXThisExpr>(U->getSubExpr()->IgnoreParenImpCasts());
+  const MemberExpr *M = dyn_cast<MemberExpr>(E);
+  return M && (isa<CXXThisExpr>(M->getBase()->IgnoreParenImpCasts()) || (!M->isArrow() && isOwnMember(M->getBase())));
+}
 
-static bool pureFunction(const FunctionDecl *F, unsigned Depth) {
-  if (isArithmeticFunction(F))
+namespace {
+
+/// What may change without anybody noticing.
+struct Scope {
+  bool Locals = false; ///< a function's body
+  bool Own = false;    ///< the object of a member function, which is local where it is called
+  unsigned Depth = 0;
+  bool allows(const Expr *Target) const { return (Locals && assignedLocal(Target)) || (Own && isOwnMember(Target)); }
+};
+
+} // namespace
+
+static bool pure(const Stmt *S, Scope In);
+
+static bool pureFunction(const FunctionDecl *F, unsigned Depth, bool OwnObject) {
+  if (isArithmeticFunction(F) || isLoad(F))
     return true;
   const FunctionDecl *Definition = nullptr;
-  if (Depth >= MaxCallDepth || !F->hasBody(Definition))
+  const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F);
+  if (Depth >= MaxCallDepth || (Method && Method->isVirtual()) || !F->hasBody(Definition))
     return false;
-  return pure(Definition->getBody(), Definition, Depth + 1);
+  Scope Inside{true, OwnObject, Depth + 1};
+  if (const CXXConstructorDecl *C = dyn_cast<CXXConstructorDecl>(Definition))
+    for (const CXXCtorInitializer *I : C->inits())
+      if (!pure(I->getInit(), Inside))
+        return false;
+  return pure(Definition->getBody(), Inside);
 }
 
 /// threadIdx.x and its kind are calls behind a property.
@@ -74,144 +108,53 @@ static bool isThreadProperty(const PseudoObjectExpr *E) {
   return Property && Property->getPropertyDecl()->getName().size() == 1;
 }
 
-static bool pure(const Stmt *S, const FunctionDecl *Within, unsigned Depth) {
+static bool pureCall(const CallExpr *C, Scope In) {
+  const FunctionDecl *Callee = C->getDirectCallee();
+  if (!Callee)
+    return false;
+  const Expr *Object = nullptr;
+  if (const CXXMemberCallExpr *M = dyn_cast<CXXMemberCallExpr>(C))
+    Object = M->getImplicitObjectArgument();
+  else if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(C); O && isa<CXXMethodDecl>(Callee))
+    Object = O->getArg(0);
+  bool Arrow = Object && Object->getType()->isPointerType();
+  bool Own = Object && (Arrow ? In.Own && isa<CXXThisExpr>(Object->IgnoreParenImpCasts()) : In.allows(Object));
+  if (Callee->isTrivial() && isa<CXXMethodDecl>(Callee)) // an assignment
+    return Own;
+  return pureFunction(Callee, In.Depth, Own);
+}
+
+static bool pure(const Stmt *S, Scope In) {
   if (!S)
     return true;
   if (const PseudoObjectExpr *P = dyn_cast<PseudoObjectExpr>(S))
     return isThreadProperty(P);
+  if (const CXXDefaultArgExpr *D = dyn_cast<CXXDefaultArgExpr>(S))
+    return pure(D->getExpr(), In);
+  if (const CXXDefaultInitExpr *D = dyn_cast<CXXDefaultInitExpr>(S))
+    return pure(D->getExpr(), In);
   if (const Expr *E = dyn_cast<Expr>(S); E && E->isGLValue() && E->getType().isVolatileQualified())
     return false;
-  auto ChangesOnlyLocals = [&](const Expr *Target) { return Within && assignedLocal(Target); };
-  if (const BinaryOperator *B = dyn_cast<BinaryOperator>(S); B && B->isAssignmentOp() && !ChangesOnlyLocals(B->getLHS()))
+  if (const BinaryOperator *B = dyn_cast<BinaryOperator>(S); B && B->isAssignmentOp() && !In.allows(B->getLHS()))
     return false;
-  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(S);
-      U && U->isIncrementDecrementOp() && !ChangesOnlyLocals(U->getSubExpr()))
+  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(S); U && U->isIncrementDecrementOp() && !In.allows(U->getSubExpr()))
     return false;
-  if (const CallExpr *C = dyn_cast<CallExpr>(S)) {
-    const FunctionDecl *Callee = C->getDirectCallee();
-    const CXXOperatorCallExpr *Operator = dyn_cast<CXXOperatorCallExpr>(C);
-    if (Operator && Operator->isAssignmentOp() && !ChangesOnlyLocals(Operator->getArg(0)))
-      return false;
-    if (!Callee || (!(Operator && Callee->isImplicit()) && !pureFunction(Callee, Depth)))
-      return false;
-  }
+  if (const CallExpr *C = dyn_cast<CallExpr>(S); C && !pureCall(C, In))
+    return false;
   if (const CXXConstructExpr *C = dyn_cast<CXXConstructExpr>(S))
-    if (!C->getConstructor()->isTrivial() && !pureFunction(C->getConstructor(), Depth))
+    if (!C->getConstructor()->isTrivial() && !pureFunction(C->getConstructor(), In.Depth, true))
       return false;
-  if (isa<CXXNewExpr, CXXDeleteExpr, CXXThrowExpr, AsmStmt, LambdaExpr, StmtExpr, AtomicExpr>(S))
+  if (isa<CXXNewExpr, CXXDeleteExpr, CXXThrowExpr, AsmStmt, LambdaExpr, StmtExpr, AtomicExpr, CXXBindTemporaryExpr>(S))
     return false;
-  return llvm::all_of(S->children(), [&](const Stmt *Child) { return pure(Child, Within, Depth); });
+  if (const DeclStmt *D = dyn_cast<DeclStmt>(S))
+    for (const Decl *One : D->decls()) // a destructor is a call
+      if (const VarDecl *V = dyn_cast<VarDecl>(One); V && V->needsDestruction(V->getASTContext()))
+        return false;
+  return llvm::all_of(S->children(), [&](const Stmt *Child) { return pure(Child, In); });
 }
 
-bool isPure(const Expr *E) { return pure(E, nullptr, 0); }
-bool isPureFunction(const FunctionDecl *F) { return pureFunction(F, 0); }
-
-bool takesCopies(const ParmVarDecl *P) {
-  const FunctionDecl *F = dyn_cast<FunctionDecl>(P->getDeclContext());
-  QualType T = P->getType(), Result = F ? F->getReturnType() : QualType();
-  return F && T->isLValueReferenceType() && T.getNonReferenceType().isConstQualified() && !Result->isReferenceType() &&
-         !Result->isPointerType() && isPureFunction(F);
-}
-
-namespace {
-
-/// What an expression with side effects changes: variables and members by name.
-class Changes : public RecursiveASTVisitor<Changes> {
-public:
-  explicit Changes(const Expr *E) { TraverseStmt(const_cast<Expr *>(E)); }
-  bool VisitBinaryOperator(BinaryOperator *E) { return !E->isAssignmentOp() || changes(E->getLHS()); }
-  bool VisitUnaryOperator(UnaryOperator *E) { return !E->isIncrementDecrementOp() || changes(E->getSubExpr()); }
-  bool VisitCallExpr(CallExpr *E) {
-    const FunctionDecl *F = E->getDirectCallee();
-    if (F && touchesOneObject(F) && E->getNumArgs())
-      return changes(E->getArg(0));
-    Unknown |= !F || !isPureFunction(F);
-    return true;
-  }
-  bool VisitStmt(Stmt *S) {
-    Unknown |= isa<CXXNewExpr, CXXDeleteExpr, CXXThrowExpr, AsmStmt, LambdaExpr, StmtExpr, AtomicExpr>(S);
-    return true;
-  }
-  bool contains(const ValueDecl *D) const { return Named.count(D->getCanonicalDecl()); }
-
-  bool Unknown = false;  ///< and anything that is not a local variable
-  QualType Referenced;   ///< and any object of this type
-
-private:
-  bool changes(const Expr *E) {
-    E = E->IgnoreParenCasts();
-    if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E))
-      return changes(U->getSubExpr());
-    if (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(E))
-      return changes(A->getBase());
-    if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E); B && B->isAdditiveOp())
-      return changes(B->getLHS()) && changes(B->getRHS());
-    if (const MemberExpr *M = dyn_cast<MemberExpr>(E)) {
-      Named.insert(M->getMemberDecl()->getCanonicalDecl());
-      return isa<CXXThisExpr>(M->getBase()->IgnoreParenImpCasts()) || changes(M->getBase());
-    }
-    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
-    if (!R) {
-      Unknown |= !isa<IntegerLiteral>(E);
-      return true;
-    }
-    Named.insert(R->getDecl()->getCanonicalDecl());
-    if (R->getDecl()->getType()->isReferenceType()) {
-      if (!Referenced.isNull())
-        Unknown = true;
-      Referenced = R->getDecl()->getType().getNonReferenceType().getCanonicalType().getUnqualifiedType();
-    }
-    return true;
-  }
-  llvm::SmallPtrSet<const Decl *, 8> Named;
-};
-
-/// Whether an expression reads something that changes.
-class Reads : public RecursiveASTVisitor<Reads> {
-public:
-  Reads(const Expr *E, const Changes &C) : C(C) { TraverseStmt(const_cast<Expr *>(E)); }
-  bool VisitDeclRefExpr(DeclRefExpr *E) {
-    if (const VarDecl *V = dyn_cast<VarDecl>(E->getDecl()); V && !V->getType().isConstQualified())
-      see(V, !V->hasLocalStorage() || V->getType()->isReferenceType());
-    return true;
-  }
-  bool VisitMemberExpr(MemberExpr *E) {
-    if (isa<FieldDecl>(E->getMemberDecl()))
-      see(E->getMemberDecl(), E->isArrow());
-    return true;
-  }
-  bool VisitArraySubscriptExpr(ArraySubscriptExpr *) { return seeMemory(); }
-  bool VisitUnaryOperator(UnaryOperator *U) { return U->getOpcode() != UO_Deref || seeMemory(); }
-  bool Any = false;
-
-private:
-  void see(const ValueDecl *D, bool Shared) {
-    QualType T = D->getType().getNonReferenceType().getCanonicalType().getUnqualifiedType();
-    Any |= C.contains(D) || (!C.Referenced.isNull() && T == C.Referenced) || (C.Unknown && Shared);
-  }
-  bool seeMemory() {
-    Any |= C.Unknown;
-    return true;
-  }
-  const Changes &C;
-};
-
-} // namespace
-
-bool orderMatters(llvm::ArrayRef<const Expr *> Operands) {
-  const Expr *Impure = nullptr;
-  for (const Expr *E : Operands) {
-    if (isPure(E))
-      continue;
-    if (Impure)
-      return true;
-    Impure = E;
-  }
-  if (!Impure)
-    return false;
-  Changes C(Impure);
-  return llvm::any_of(Operands, [&](const Expr *E) { return E != Impure && Reads(E, C).Any; });
-}
+bool isPure(const Expr *E) { return pure(E, {}); }
+bool isPureFunction(const FunctionDecl *F) { return pureFunction(F, 0, isa<CXXConstructorDecl>(F)); }
 
 namespace {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/Decl.h"
+#include "clang/AST/DeclCXX.h"
 
 namespace restride {
 
@@ -20,6 +20,17 @@ bool takesCopies(const clang::ParmVarDecl *P);
 
 /// Evaluating \p Operands in another order could give other values.
 bool orderMatters(llvm::ArrayRef<const clang::Expr *> Operands);
+
+/// Evaluating \p E could change an object of the type \p Record.
+bool mayChange(const clang::Expr *E, const clang::CXXRecordDecl *Record);
+
+/// \p P is a const reference that its function reads and does not keep or give
+/// back: a copy does as well.
+bool takesCopies(const clang::ParmVarDecl *P);
+
+/// The object of the member function \p F, or what its reference parameters are
+/// bound to, may be a copy: it changes nothing, and keeps or compares no address.
+bool worksOnCopies(const clang::FunctionDecl *F);
 
 /// The pointer (or reference) variable \p V is only used to reach the one object it
 /// points to: *v, atomics and cached loads on it, and functions that do no more.

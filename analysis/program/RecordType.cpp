@@ -27,14 +27,13 @@ static std::string spell(QualType T, const ASTContext &Context) {
 /// A nested record that layouts may take apart; float4 and its like, which
 /// load as one word, stay one leaf.
 static bool splits(const CXXRecordDecl *D, const ASTContext &Context) {
-  if (!D->isCompleteDefinition() || D->isUnion() || D->getNumBases() || !D->isTriviallyCopyable() ||
-      !D->hasTrivialDefaultConstructor() || D->field_empty())
+  if (!D->isCompleteDefinition() || D->isUnion() || D->getNumBases() || !D->isTriviallyCopyable() || D->field_empty())
     return false;
   const ASTRecordLayout &Layout = Context.getASTRecordLayout(D);
   if (Layout.getAlignment() == Layout.getSize() && Layout.getSize().getQuantity() > 4)
     return false;
   for (const FieldDecl *F : D->fields())
-    if (F->isBitField() || F->getAccess() != AS_public || F->getName().empty() || F->hasInClassInitializer())
+    if (F->isBitField() || F->getAccess() != AS_public || F->getName().empty())
       return false;
   return true;
 }
@@ -63,6 +62,61 @@ static std::vector<Field> fieldsOf(const CXXRecordDecl *D, const ASTContext &Con
   return Out;
 }
 
+/// `P r;` without a constructor that runs.
+static bool hasTrivialDefault(const CXXRecordDecl *D) {
+  for (const CXXConstructorDecl *C : D->ctors())
+    if (C->isDefaultConstructor() && (C->isDeleted() || C->getAccess() != AS_public))
+      return false;
+  return D->hasTrivialDefaultConstructor();
+}
+
+/// A parameter `T &&` or `T &` that takes an lvalue better than `const P &` does.
+static bool takesAnything(const FunctionTemplateDecl *F) {
+  const FunctionDecl *Pattern = F->getTemplatedDecl();
+  if (Pattern->getNumParams() != 1)
+    return false;
+  QualType T = Pattern->getParamDecl(0)->getType().getNonPackExpansionType();
+  return T->isReferenceType() && T->getPointeeType()->isTemplateTypeParmType() && !T->getPointeeType().isConstQualified();
+}
+
+/// Why generated code cannot copy a trivially copyable record with `=` and
+/// `return`; null where it can.
+static const char *cannotCopy(const CXXRecordDecl *D) {
+  constexpr const char *Deleted = "has a copy constructor or assignment that is deleted or not public";
+  constexpr const char *Replaced = "has a constructor or assignment template that copies would call";
+  for (const Decl *Member : D->decls()) {
+    if (const FunctionTemplateDecl *F = dyn_cast<FunctionTemplateDecl>(Member)) {
+      bool Special = isa<CXXConstructorDecl>(F->getTemplatedDecl()) || F->getDeclName().getCXXOverloadedOperator() == OO_Equal;
+      if (Special && takesAnything(F))
+        return Replaced;
+    }
+    const CXXMethodDecl *M = dyn_cast<CXXMethodDecl>(Member);
+    const CXXConstructorDecl *C = dyn_cast_or_null<CXXConstructorDecl>(M);
+    bool Copies = M && (M->isCopyAssignmentOperator() || M->isMoveAssignmentOperator() || (C && C->isCopyOrMoveConstructor()));
+    if (Copies && (M->isDeleted() || M->getAccess() != AS_public || !M->isTrivial()))
+      return Deleted;
+  }
+  if (!D->hasCopyConstructorWithConstParam() || !D->hasCopyAssignmentWithConstParam())
+    return Deleted;
+  for (const FieldDecl *F : D->fields()) {
+    const CXXRecordDecl *Nested = F->getType()->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
+    if (const char *Why = Nested && Nested->isCompleteDefinition() ? cannotCopy(Nested) : nullptr)
+      return Why;
+  }
+  return nullptr;
+}
+
+/// A type that generated code cannot name: a private member of a class.
+static bool isHiddenType(QualType T) {
+  T = QualType(T->getBaseElementTypeUnsafe(), 0);
+  while (T->isPointerType())
+    T = T->getPointeeType();
+  const TagDecl *Tag = T->getAsTagDecl();
+  const TypedefType *Alias = T->getAs<TypedefType>();
+  auto Hidden = [](const Decl *D) { return D && (D->getAccess() == AS_private || D->getAccess() == AS_protected); };
+  return Hidden(Tag) || (Alias && Hidden(Alias->getDecl()));
+}
+
 static void checkFields(const CXXRecordDecl *D, const SourceView &View, llvm::function_ref<void(SourceLocation, std::string)> Refuse) {
   for (const FieldDecl *F : D->fields()) {
     std::string Name = "field '" + F->getName().str() + "' ";
@@ -71,8 +125,10 @@ static void checkFields(const CXXRecordDecl *D, const SourceView &View, llvm::fu
       Refuse(F->getLocation(), Name + "is a bit-field, which has no address of its own");
     else if (F->getName().empty())
       Refuse(F->getLocation(), "it has an unnamed member");
-    else if (F->getAccess() != AS_public)
-      Refuse(F->getLocation(), Name + "is not public");
+    else if (F->getAccess() != AS_public && !View.range(D->getBraceRange().getBegin()))
+      Refuse(F->getLocation(), Name + "is not public, and the class stands in a header, which stays as it is");
+    else if (isHiddenType(T))
+      Refuse(F->getLocation(), Name + "has a type that is not public");
     else if (T->isReferenceType())
       Refuse(F->getLocation(), Name + "is a reference");
     else if (T.isConstQualified() || T.isVolatileQualified())
@@ -81,13 +137,20 @@ static void checkFields(const CXXRecordDecl *D, const SourceView &View, llvm::fu
       Refuse(F->getLocation(), Name + "has no fixed size");
     else if (T->isFunctionPointerType() || T->isMemberPointerType())
       Refuse(F->getLocation(), Name + "is a pointer to a function or member");
-    else if (F->hasInClassInitializer())
-      Refuse(F->getLocation(), Name + "has a default value, which needs a constructor on the device");
     else if (F->getLocation().isMacroID())
       Refuse(F->getLocation(), Name + "comes from a macro");
     else if (const CXXRecordDecl *N = T->getBaseElementTypeUnsafe()->getAsCXXRecordDecl(); N && N->getName().empty() && !T->getAs<TypedefType>())
       Refuse(F->getLocation(), Name + "has a type without a name");
   }
+}
+
+/// Where a line goes that is the first inside of the braces.
+static unsigned firstLineInside(Range Brace, llvm::StringRef Text) {
+  size_t Line = std::min(Text.find('\n', Brace.End), Text.size());
+  llvm::StringRef Rest = Text.slice(Brace.End, Line);
+  if (!Rest.trim().empty() && !Rest.trim().starts_with("//"))
+    return Brace.End;
+  return Brace.End + Rest.rtrim("\r").size();
 }
 
 /// The offset after the `;` that ends the declaration whose last brace is at
@@ -150,8 +213,8 @@ RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const
     Refuse(D->getLocation(), "'" + Plain + "' has base classes");
   else if (!D->isTriviallyCopyable())
     Refuse(D->getLocation(), "'" + Plain + "' is not trivially copyable");
-  else if (!D->hasTrivialDefaultConstructor())
-    Refuse(D->getLocation(), "'" + Plain + "' has a default constructor that does something");
+  else if (const char *Why = cannotCopy(D))
+    Refuse(D->getLocation(), "'" + Plain + "' " + Why);
   if (isa<ClassTemplateSpecializationDecl>(D))
     Refuse(D->getLocation(), "'" + Plain + "' is a template");
   const DeclContext *Around = D->getDeclContext();
@@ -170,6 +233,10 @@ RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const
     return Out;
 
   Out.Type.Fields = fieldsOf(D, Context);
+  Out.Type.TrivialDefault = hasTrivialDefault(D);
+  Out.Type.Private = llvm::any_of(D->fields(), [](const FieldDecl *F) { return F->getAccess() != AS_public; });
+  if (std::optional<Range> Brace = Out.Type.Private ? View.range(D->getBraceRange().getBegin()) : std::nullopt)
+    Out.FriendAt = firstLineInside(*Brace, View.buffer());
   if (!View.isEditable(D->getLocation()))
     return Out;
   Out.HelperAt = lineAfter(D->getBraceRange().getEnd(), View);

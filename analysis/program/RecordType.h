@@ -12,6 +12,7 @@ struct RecordFacts {
   std::string Qualified; ///< its name from anywhere in the program: "geo::P"
   std::string Kind;      ///< "struct", "class"; empty where a typedef gives the name
   Location Where;
+  std::optional<unsigned> FriendAt;    ///< as Candidate::FriendAt
   bool InMainFile = false;
   std::optional<unsigned> HelperAt;    ///< the line after it; nothing if its file cannot be edited
   std::optional<unsigned> AttributeAt; ///< as Candidate::AttributeAt

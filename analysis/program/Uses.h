@@ -105,10 +105,13 @@ private:
   void member(const clang::Expr *E, const Pointer &P, std::vector<const clang::Expr *> Path);
   bool elementArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);
   void leafAddress(const clang::Expr *E, const Pointer &P, const std::vector<std::string> &ArrayPath);
-  bool copies(const clang::Expr *E, const clang::Stmt *Parent);
-  bool typeIsDeduced(const clang::Expr *E) const;
+  std::optional<std::string> nameOf(const clang::MemberExpr *M) const;
   void addAccess(Access::Kind K, const clang::Expr *E, const Pointer &P, llvm::ArrayRef<const clang::Expr *> Path,
                  const clang::Expr *Value = nullptr);
+  // MemberCalls.cpp
+  bool copies(const clang::Expr *E, const clang::Stmt *Parent);
+  void memberFunction(const clang::MemberExpr *M, const Pointer &P, std::vector<const clang::Expr *> Path);
+  bool typeIsDeduced(const clang::Expr *E) const;
   // HostSites.cpp
   bool runtimeCall(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P, bool AddressOf);
   bool isRuntimeFunction(const clang::FunctionDecl *F) const;

@@ -51,6 +51,15 @@ TEST(HelperCode, loadsAndStoresEveryLeaf) {
   EXPECT_TRUE(contains(Text, "p.whole[i][j] = r.whole[j];")) << Text;
 }
 
+TEST(HelperCode, runsNoConstructor) {
+  HelperNeeds Needs;
+  Needs.Load = true;
+  Record R = shapes::pair();
+  EXPECT_TRUE(contains(code(R, "soa", Needs), ") {\n  Pair r;\n  r.x = p.x[i];\n"));
+  R.TrivialDefault = false;
+  EXPECT_TRUE(contains(code(R, "soa", Needs), "  Pair &r = raw.r;\n  r.x = p.x[i];\n"));
+}
+
 TEST(HelperCode, storesANestedRecord) {
   HelperNeeds Needs;
   Needs.PartStores = {{"pos"}};

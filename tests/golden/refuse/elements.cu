@@ -6,7 +6,10 @@
 struct P {
   float x, y;
   static int count;
-  __host__ __device__ float sum() const { return x + y; }
+  __host__ __device__ bool is(const P &o) const { return this == &o; }
+  __host__ __device__ const float &first() const { return x; }
+  __host__ __device__ const float *begin() const { return &x; }
+  __host__ __device__ static float one() { return 1; }
   __host__ __device__ P &operator+=(const P &o) {
     x += o.x;
     return *this;
@@ -21,9 +24,17 @@ __device__ P &at(P *p, int i) {
 __global__ void k(P *p, int n) {
   P t;
   at(p, n).x = 1;
-  // CHECK-DAG: elements.cu:[[@LINE+1]]:{{.*}} refused: a member function is called on an element
-  t.x = p[n].sum();
-  // CHECK-DAG: elements.cu:[[@LINE+1]]:{{.*}} refused: a member function or operator works on an element in place
+  // CHECK-DAG: elements.cu:[[@LINE+1]]:{{.*}} refused: a member function changes an element in place
+  t.x = p[n].is(t);
+  // CHECK-DAG: elements.cu:[[@LINE+1]]:{{.*}} refused: an element is passed by reference
+  t.x = t.is(p[n]);
+  // CHECK-DAG: elements.cu:[[@LINE+1]]:{{.*}} refused: a member function changes an element in place
+  const float &kept = p[n].first();
+  // CHECK-DAG: elements.cu:[[@LINE+1]]:{{.*}} refused: a member function changes an element in place
+  t.y = *p[n].begin() + kept;
+  // CHECK-DAG: elements.cu:[[@LINE+1]]:{{.*}} refused: a static member function is called through an element
+  t.y = p[n].one();
+  // CHECK-DAG: elements.cu:[[@LINE+1]]:{{.*}} refused: an operator works on an element in place
   p[n] += t;
   // CHECK-DAG: elements.cu:[[@LINE+1]]:{{.*}} refused: the value of an assignment to an element is used
   t = p[n] = p[0];

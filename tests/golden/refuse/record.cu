@@ -33,23 +33,33 @@ struct Copied {
   __host__ __device__ Copied(const Copied &o) : x(o.x) {}
 };
 
-// CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: 'Constructed' has a default constructor that does something
-struct Constructed {
+// CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: 'Unassigned' has a copy constructor or assignment that is deleted or not public
+struct Unassigned {
   float x;
-  __host__ __device__ Constructed() : x(0) {}
+  Unassigned &operator=(const Unassigned &) = delete;
 };
 
-struct Defaulted {
-  // CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: field 'x' has a default value, which needs a constructor on the device
-  float x = 1;
+// CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: 'Forwarding' has a constructor or assignment template that copies would call
+struct Forwarding {
+  float x;
+  Forwarding() = default;
+  template <typename T> __host__ __device__ Forwarding(T &&t) : x(t) {}
+};
+
+struct Fixed {
+  const float x;
+};
+// CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: 'Member' has a copy constructor or assignment that is deleted or not public
+struct Member {
+  Fixed f;
 };
 
 class Private {
-  // CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: field 'x' is not public
-  float x;
-
-public:
-  float y;
+  struct Hidden {
+    float x;
+  };
+  // CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: field 'h' has a type that is not public
+  Hidden h;
 };
 
 // CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: 'Packed' is packed
@@ -117,8 +127,8 @@ struct FromMacro {
 // CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: 'ByMacro' is defined by a macro
 RECORD(ByMacro);
 
-__global__ void k(Union *a, BitField *b, Virtual *c, Derived *d, Copied *e, Constructed *f, Defaulted *g, Private *h,
-                  Packed *j, PackedToo *l, Template<int> *m, Outer::Inner *o, Empty *q, Const *r, Function *s,
+__global__ void k(Union *a, BitField *b, Virtual *c, Derived *d, Copied *e, Unassigned *f, Forwarding *g, Member *g2,
+                  Private *h, Packed *j, PackedToo *l, Template<int> *m, Outer::Inner *o, Empty *q, Const *r, Function *s,
                   Unnamed *t, UnnamedType *u, FromMacro *v, ByMacro *w) {
   m[0].x = 1;
 }

@@ -1,0 +1,146 @@
+// Functions and operators that work on an element as a whole: given a copy of
+// it where that makes no difference.
+
+#include "analysis/program/Purity.h"
+#include "analysis/program/Uses.h"
+
+#include "clang/AST/ParentMapContext.h"
+
+using namespace clang;
+
+namespace restride {
+
+/// The parameter that \p E is an argument for; null for the object of a member
+/// operator and for what has none.
+static const ParmVarDecl *parameterOf(const Expr *E, const Stmt *Call) {
+  const FunctionDecl *Callee = nullptr;
+  unsigned I = 0;
+  if (const CallExpr *C = dyn_cast<CallExpr>(Call)) {
+    Callee = C->getDirectCallee();
+    I = std::find(C->arg_begin(), C->arg_end(), E) - C->arg_begin();
+    if (isa<CXXOperatorCallExpr>(C) && isa_and_nonnull<CXXMethodDecl>(Callee) && I-- == 0)
+      return nullptr;
+  } else if (const CXXConstructExpr *C = dyn_cast<CXXConstructExpr>(Call)) {
+    Callee = C->getConstructor();
+    I = std::find(C->arg_begin(), C->arg_end(), E) - C->arg_begin();
+  }
+  return Callee && I < Callee->getNumParams() ? Callee->getParamDecl(I) : nullptr;
+}
+
+/// Another function of that name would take a temporary object, or one that is
+/// not const, in place of \p F.
+static bool hasRival(const FunctionDecl *F, const ParmVarDecl *P) {
+  unsigned I = P ? P->getFunctionScopeIndex() : 0;
+  for (const NamedDecl *Other : F->getDeclContext()->getRedeclContext()->lookup(F->getDeclName())) {
+    const FunctionTemplateDecl *Template = dyn_cast<FunctionTemplateDecl>(Other);
+    const FunctionDecl *G = Template ? Template->getTemplatedDecl() : dyn_cast<FunctionDecl>(Other);
+    if (!G || G->getCanonicalDecl() == F->getCanonicalDecl() || (P && I >= G->getNumParams()))
+      continue;
+    if (P && G->getParamDecl(I)->getType()->isRValueReferenceType())
+      return true;
+    const CXXMethodDecl *M = dyn_cast<CXXMethodDecl>(G), *Own = dyn_cast<CXXMethodDecl>(F);
+    if (!P && M && Own && M->getNumParams() == F->getNumParams() &&
+        (M->getRefQualifier() == RQ_RValue || M->isConst() != Own->isConst()))
+      return true;
+  }
+  return false;
+}
+
+static bool readAtOnce(const Expr *E, ASTContext &Context);
+
+/// The member function \p F, called by \p Call, may have a copy as its object.
+static bool objectCanBeCopy(const CXXMethodDecl *F, const CallExpr *Call, ASTContext &Context) {
+  return worksOnCopies(F) && !hasRival(F, nullptr) && (!F->getReturnType()->isReferenceType() || readAtOnce(Call, Context));
+}
+
+/// The reference \p E is read before the full expression ends: it may lead into a copy.
+static bool readAtOnce(const Expr *E, ASTContext &Context) {
+  for (auto Parents = Context.getParents(*E); !Parents.empty(); Parents = Context.getParents(*E)) {
+    const Expr *Up = Parents[0].get<Expr>();
+    if (const CastExpr *Cast = dyn_cast_or_null<CastExpr>(Up); Cast && Cast->getCastKind() == CK_LValueToRValue)
+      return true;
+    if (const CXXConstructExpr *C = dyn_cast_or_null<CXXConstructExpr>(Up); C && C->getConstructor()->isCopyOrMoveConstructor())
+      return true;
+    if (const ParmVarDecl *P = Up ? parameterOf(E, Up) : nullptr)
+      return takesCopies(P);
+    if (const CXXOperatorCallExpr *O = dyn_cast_or_null<CXXOperatorCallExpr>(Up)) {
+      const CXXMethodDecl *F = dyn_cast_or_null<CXXMethodDecl>(O->getDirectCallee());
+      return F && O->getArg(0) == E && objectCanBeCopy(F, O, Context);
+    }
+    if (const CXXMemberCallExpr *C = dyn_cast_or_null<CXXMemberCallExpr>(Up))
+      return C->getCallee() == E && C->getMethodDecl() && objectCanBeCopy(C->getMethodDecl(), C, Context);
+    if (!Up || !isa<ParenExpr, ImplicitCastExpr, MemberExpr>(Up))
+      return false;
+    E = Up;
+  }
+  return false;
+}
+
+/// An argument beside \p E could change the element after the copy is made.
+static bool changesBefore(const Expr *E, llvm::iterator_range<const Expr *const *> Arguments) {
+  const CXXRecordDecl *Record = E->getType()->getAsCXXRecordDecl();
+  return llvm::any_of(Arguments, [&](const Expr *A) { return A != E && (!Record || mayChange(A, Record)); });
+}
+
+static llvm::iterator_range<const Expr *const *> argumentsOf(const CallExpr *C) {
+  const Expr *const *Begin = const_cast<CallExpr *>(C)->getArgs();
+  return {Begin, Begin + C->getNumArgs()};
+}
+
+/// The element or nested record \p E, used by \p Parent, can be a copy there.
+bool UseClassifier::copies(const Expr *E, const Stmt *Parent) {
+  if (const CXXConstructExpr *C = dyn_cast_or_null<CXXConstructExpr>(Parent)) {
+    if (C->getConstructor()->isCopyOrMoveConstructor())
+      return true;
+    const ParmVarDecl *P = parameterOf(E, C);
+    const Expr *const *Begin = C->getArgs();
+    return P && takesCopies(P) && !hasRival(C->getConstructor(), P) && !changesBefore(E, {Begin, Begin + C->getNumArgs()});
+  }
+  const CallExpr *Call = dyn_cast_or_null<CallExpr>(Parent);
+  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+  if (!Callee)
+    return false;
+  const CXXMethodDecl *Method = isa<CXXOperatorCallExpr>(Call) ? dyn_cast<CXXMethodDecl>(Callee) : nullptr;
+  if (Method && Method->isTrivial() && Call->getArg(1) == E) // an assignment
+    return true;
+  if (changesBefore(E, argumentsOf(Call)))
+    return false;
+  if (Method && Call->getArg(0) == E)
+    return objectCanBeCopy(Method, Call, Context);
+  const ParmVarDecl *P = parameterOf(E, Call);
+  return P && takesCopies(P) && !hasRival(Callee, P);
+}
+
+/// \p M names a member function, called on what \p Path leads to; \p M is its last step.
+void UseClassifier::memberFunction(const MemberExpr *M, const Pointer &P, std::vector<const Expr *> Path) {
+  const CXXMethodDecl *F = cast<CXXMethodDecl>(M->getMemberDecl());
+  const Stmt *S = parent(M);
+  while (S && isa<ParenExpr>(S))
+    S = parent(cast<Expr>(S));
+  const CXXMemberCallExpr *Call = dyn_cast_or_null<CXXMemberCallExpr>(S);
+  if (!Call || F->isStatic())
+    return refuse(P, M->getExprLoc(), "a static member function is called through an element");
+  if (!objectCanBeCopy(F, Call, Context) || changesBefore(M->getBase(), argumentsOf(Call)))
+    return refuse(P, M->getExprLoc(), "a member function changes an element in place");
+  Access::Kind Kind = Path.size() > 1 ? Access::PartLoad : Access::Load;
+  bool Implicit = isa<CXXConversionDecl>(F) && M->getMemberLoc().isInvalid();
+  if (Implicit)
+    Path.pop_back();
+  addAccess(Kind, Implicit ? M->getBase() : M, P, Path);
+}
+
+/// A copy of the element \p E whose type follows the element's: auto, a
+/// template's parameter.
+bool UseClassifier::typeIsDeduced(const Expr *E) const {
+  const VarDecl *Variable = nullptr;
+  const Stmt *S = parent(E, &Variable);
+  while (S && isa<ImplicitCastExpr, CXXConstructExpr, ExprWithCleanups, MaterializeTemporaryExpr>(S))
+    S = parent(cast<Expr>(S), &Variable);
+  if (Variable)
+    return Variable->getType()->getContainedDeducedType() || isa<DecompositionDecl>(Variable);
+  if (const CallExpr *Call = dyn_cast_or_null<CallExpr>(S)) // an assignment too
+    return !Call->getDirectCallee() || Call->getDirectCallee()->isTemplateInstantiation();
+  return !isa_and_nonnull<MemberExpr>(S);
+}
+
+} // namespace restride
