@@ -39,6 +39,7 @@ struct NodeFacts {
   unsigned Instance = 0;  ///< of Owner
   bool ToElement = false; ///< a reference to an element
   bool Modified = false;  ///< a parameter that changes
+  bool Null = false;      ///< an argument that is a null pointer
   std::vector<std::string> Kernels; ///< it is a parameter of, or a member of one
   std::vector<Origin> Origins;
   /// Refusals that hold unless some unit defines the function or variable.

@@ -89,6 +89,8 @@ private:
     for (const Call &C : Calls) {
       std::map<NodeId, NodeId> Arrays;
       for (auto [Outside, Inside] : C.Bound) {
+        if (Graph.facts(Outside).Null) // goes with any array
+          continue;
         auto [At, New] = Arrays.try_emplace(Graph.root(Inside), Outside);
         if (!New) // both reach the same parameter
           Graph.unite(At->second, Outside);

@@ -101,6 +101,7 @@ void UseClassifier::elementFlowsInto(NodeId Node, const Expr *Source) {
 void UseClassifier::passed(const CallExpr *Call, const Expr *Argument, NodeId Parameter) {
   NodeId Outside = Graph.argument(Argument, Parameter, Caller);
   Graph.bind(Call, Outside, Parameter, Caller);
+  Graph.facts(Outside).Null = Argument->IgnoreParenImpCasts()->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull);
   if (Graph.facts(Parameter).ToElement)
     elementFlowsInto(Outside, Argument);
   else

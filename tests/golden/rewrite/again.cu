@@ -13,6 +13,8 @@
 // ONE: // restride: P
 // ONE-NOT: // restride:
 
+#include <cstdio>
+
 struct P {
   float x, y, z;
 };
@@ -21,17 +23,21 @@ static_assert(sizeof(P) == 12, "");
 __global__ void k(P *p, int n) {
   int i = threadIdx.x;
   P t = p[i];
-  p[n] = t;
+  p[n + i] = t;
   p[i].x = 0;
 }
 
 int main() {
-  P h[64] = {}, *d, *e;
+  P h[64], *d, *e;
+  for (int i = 0; i < 64; ++i)
+    h[i] = {1.0f * i, 2.0f * i, 3.0f * i};
   cudaMalloc(&d, sizeof(h));
   cudaMalloc(&e, sizeof(h));
   cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   cudaMemcpy(e, d, sizeof(h), cudaMemcpyDeviceToDevice);
   cudaMemset(e, 0, sizeof(h));
-  k<<<1, 32>>>(d, 1);
+  k<<<1, 32>>>(d, 32);
   cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g %g\n", p.x, p.y, p.z);
 }

@@ -5,6 +5,8 @@
 // RUN: FileCheck %s --check-prefix=ALIGN --input-file=%t/out/P/aos-align16/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/aos-align16/in.cu
 
+#include <cstdio>
+
 struct P {
   float x, y;
   int n;
@@ -52,8 +54,14 @@ __global__ void k(P *p, int n) {
 static_assert(sizeof(P) == 12, "the host keeps its record");
 
 int main() {
-  P *d;
-  cudaMalloc(&d, 64 * sizeof(P));
+  P h[64], *d;
+  for (int i = 0; i < 64; ++i)
+    h[i] = {1.0f * i, 0.5f * i, 63 - i};
+  cudaMalloc(&d, sizeof(h));
+  cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   k<<<1, 32>>>(d, 1);
+  cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g %d\n", p.x, p.y, p.n);
   cudaFree(d);
 }

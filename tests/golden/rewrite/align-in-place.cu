@@ -4,6 +4,7 @@
 // RUN: %restride -i --quiet --layout=aos-align16 %t/in.cu -- -std=c++17
 // RUN: %compile-both %t/in.cu
 // RUN: %restride --check --quiet --layout=aos-align16 %t/in.cu -- -std=c++17
+#include <cstdio>
 #include <cstdlib>
 
 struct P {
@@ -17,9 +18,13 @@ __global__ void k(P *p) { p[threadIdx.x].x += 1; }
 
 int main() {
   P *h = (P *)malloc(64 * sizeof(P)), *d;
+  for (int i = 0; i < 64; ++i)
+    h[i].x = h[i].y = h[i].z = i;
   cudaMalloc(&d, 64 * sizeof(P));
   cudaMemcpy(d, h, 64 * sizeof(P), cudaMemcpyHostToDevice);
   k<<<1, 32>>>(d);
   cudaMemcpy(h, d, 64 * sizeof(P), cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 64; ++i)
+    printf("%g %g %g\n", h[i].x, h[i].y, h[i].z);
   free(h);
 }

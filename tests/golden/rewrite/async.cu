@@ -5,6 +5,8 @@
 // RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu
 
+#include <cstdio>
+
 struct P {
   float x, y;
 };
@@ -12,14 +14,21 @@ struct P {
 __global__ void k(P *p) { p[threadIdx.x].x += 1; }
 
 int main() {
-  P *d;
+  P h[64], *d;
+  for (int i = 0; i < 64; ++i)
+    h[i] = {1.0f * i, 2.0f * i};
   cudaStream_t stream;
   cudaStreamCreate(&stream);
   cudaMallocAsync(&d, 64 * sizeof(P), stream);
   // SOA: PSoA_mallocAsync(&d, 64 * sizeof(P), stream);
   // TILE: PTile32_mallocAsync(&d, 64 * sizeof(P), stream);
+  cudaMemcpyAsync(d, h, sizeof(h), cudaMemcpyHostToDevice, stream);
   k<<<1, 32, 0, stream>>>(d);
+  cudaMemcpyAsync(h, d, sizeof(h), cudaMemcpyDeviceToHost, stream);
   cudaFreeAsync(d, stream);
   // SOA: PSoA_freeAsync(d, stream);
   // TILE: cudaFreeAsync(d, stream);
+  cudaStreamSynchronize(stream);
+  for (const P &p : h)
+    printf("%g %g\n", p.x, p.y);
 }

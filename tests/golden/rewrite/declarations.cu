@@ -5,6 +5,8 @@
 // RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu
 
+#include <cstdio>
+
 struct P {
   float x, y;
 };
@@ -43,6 +45,8 @@ int main() {
   // TILE: P *h = new P[64]; // host
   // TILE-NEXT: PTile32 *d; /* device */
   // TILE-NEXT: P one;
+  for (int i = 0; i < 64; ++i)
+    h[i] = {1.0f * i, 2.0f * i};
   make(d, d, bytes);
   auto *copy = d;
   // SOA: auto copy = d;
@@ -56,6 +60,9 @@ int main() {
   shown = d;
   k<<<1, 32>>>(again, global, shown, d);
   one = spare;
+  cudaMemcpy(h, d, bytes, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 64; ++i)
+    printf("%g %g\n", h[i].x, h[i].y);
   h[0] = one;
   cudaFree(d);
 }

@@ -32,6 +32,8 @@ int main() {
   P h[64] = {}, *d = nullptr;
   // SOA: P h[64] = {};
   // SOA-NEXT: PSoA d = {};
+  for (int i = 0; i < 64; ++i)
+    h[i] = {1.0f * i, 2.0f * i};
   CHECK(cudaMalloc(&d, sizeof(h)));
   // SOA: CHECK(PSoA_malloc(&d, sizeof(h)));
   checkCudaErrors(cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice));
@@ -44,6 +46,8 @@ int main() {
     // SOA: PSoA_free(d);
     return 1;
   }
+  for (const P &p : h)
+    printf("%g %g\n", p.x, p.y);
   cudaError_t e = cudaFree(d);
   // SOA: cudaError_t e = PSoA_free(d);
   return e == cudaSuccess ? 0 : 1;

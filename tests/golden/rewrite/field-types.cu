@@ -5,6 +5,8 @@
 // RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu %t/out/P/aos-align16/in.cu
 
+#include <cstdio>
+
 enum Kind : unsigned char { A, B };
 struct P {
   enum class Own { C, D } own;
@@ -39,7 +41,22 @@ __global__ void k(P *p, int n) {
 }
 
 int main() {
-  P *d;
-  cudaMalloc(&d, 64 * sizeof(P));
+  P h[64], *d;
+  float values[64], *w;
+  cudaMalloc(&w, sizeof(values));
+  for (int i = 0; i < 64; ++i) {
+    values[i] = 0.5f * i;
+    h[i] = {P::Own::C, i % 3 == 0, 0.25 * i, A, "name", {w, w + 32}, 1ull << i, {(short)i, (short)-i}};
+  }
+  cudaMemcpy(w, values, sizeof(values), cudaMemcpyHostToDevice);
+  cudaMalloc(&d, sizeof(h));
+  cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   k<<<1, 32>>>(d, 1);
+  cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  cudaMemcpy(values, w, sizeof(values), cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 64; ++i) {
+    const P &p = h[i];
+    printf("%d %d %g %d %s %d ", (int)p.own, p.b, p.d, p.kind, p.name, (int)(p.w[1] - w));
+    printf("%llu %d %d %g\n", p.u, p.s[0], p.s[1], values[i]);
+  }
 }

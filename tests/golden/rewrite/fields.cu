@@ -6,6 +6,8 @@
 // RUN: FileCheck %s --check-prefix=ALIGN --input-file=%t/out/P/aos-align16/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu %t/out/P/aos-align16/in.cu
 
+#include <cstdio>
+
 struct P {
   float x, y;
   int n;
@@ -38,9 +40,9 @@ __global__ void k(P *p, int n, long long far, unsigned u) {
   p[i ? n : u].n <<= 1;
   // SOA: p.n[i ? n : u] <<= 1;
   // TILE: p[(i ? n : u) >> 5].n[(i ? n : u) & 31] <<= 1;
-  p[-i].y = p[far].y;
-  // SOA: p.y[-i] = p.y[far];
-  // TILE: p[(-i) >> 5].y[(-i) & 31] = p[far >> 5].y[far & 31];
+  p[-i + n].y = p[far].y;
+  // SOA: p.y[-i + n] = p.y[far];
+  // TILE: p[(-i + n) >> 5].y[(-i + n) & 31] = p[far >> 5].y[far & 31];
   p->x = (*p).y;
   // SOA: p.x[0] = p.y[0];
   // TILE: p[0 >> 5].x[0 & 31] = p[0 >> 5].y[0 & 31];
@@ -68,8 +70,14 @@ __global__ void k(P *p, int n, long long far, unsigned u) {
 static_assert(sizeof(P) == 12, "the host keeps its record");
 
 int main() {
-  P *d;
-  cudaMalloc(&d, 64 * sizeof(P));
-  k<<<1, 32>>>(d, 1, 2, 3);
+  P h[128], *d;
+  for (int i = 0; i < 128; ++i)
+    h[i] = {1.0f * i, 2.0f * i, i % 5};
+  cudaMalloc(&d, sizeof(h));
+  cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, 40, 50, 3);
+  cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g %d\n", p.x, p.y, p.n);
   cudaFree(d);
 }

@@ -4,6 +4,8 @@
 // RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu
 
+#include <cstdio>
+
 struct P {
   float x, y;
 };
@@ -40,10 +42,16 @@ __global__ void k(P *p, int n) {
 }
 
 int main() {
-  P *d;
-  cudaMalloc(&d, 64 * sizeof(P));
+  P h[96], *d;
+  for (int i = 0; i < 96; ++i)
+    h[i] = {1.0f * (i % 32), 0.5f * i};
+  cudaMalloc(&d, sizeof(h));
+  cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   k<<<1, 32>>>(d, 1);
   k<<<1, 32>>>(d + 32, 1);
   // SOA: k<<<1, 32>>>(d, 32, 1);
+  cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g\n", p.x, p.y);
   cudaFree(d);
 }

@@ -35,6 +35,7 @@ inline int BodySoA = 0;
 
 //--- in.cu
 #include "body.h"
+#include <cstdio>
 
 const int n = 64;
 
@@ -45,8 +46,14 @@ __global__ void k(geo::Body *p) {
 }
 
 int main() {
-  geo::Body *d;
+  geo::Body h[n], *d;
+  for (int i = 0; i < n; ++i)
+    h[i] = {1.0f * i, 2.0f * i, i};
   cudaMalloc(&d, n * sizeof(geo::Body));
+  cudaMemcpy(d, h, n * sizeof(geo::Body), cudaMemcpyHostToDevice);
   k<<<1, 32>>>(d);
+  cudaMemcpy(h, d, n * sizeof(geo::Body), cudaMemcpyDeviceToHost);
+  for (const geo::Body &b : h)
+    printf("%g %g %d\n", b.x, b.y, b.n);
   cudaFree(d);
 }

@@ -5,6 +5,8 @@
 // RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P-d/asta32/in.cu
 // RUN: %compile-both %t/out/P-d/soa/in.cu %t/out/P-d/asta32/in.cu
 
+#include <cstdio>
+
 struct P {
   float x;
   int next;
@@ -23,10 +25,20 @@ __global__ void k(P *p, const P *q, int *list) {
 }
 
 int main() {
-  P *d, *e;
-  int *list;
-  cudaMalloc(&d, 64 * sizeof(P));
-  cudaMalloc(&e, 64 * sizeof(P));
-  cudaMalloc(&list, 64 * sizeof(int));
+  P h[64], *d, *e;
+  int order[64], *list;
+  for (int i = 0; i < 64; ++i) {
+    h[i] = {1.0f * i, (7 * i + 3) % 32};
+    order[i] = i % 32;
+  }
+  cudaMalloc(&d, sizeof(h));
+  cudaMalloc(&e, sizeof(h));
+  cudaMalloc(&list, sizeof(order));
+  cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
+  cudaMemcpy(e, h, sizeof(h), cudaMemcpyHostToDevice);
+  cudaMemcpy(list, order, sizeof(order), cudaMemcpyHostToDevice);
   k<<<1, 32>>>(d, e, list);
+  cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %d\n", p.x, p.next);
 }

@@ -4,6 +4,8 @@
 // RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu
 
+#include <cstdio>
+
 struct P {
   float x, y;
 };
@@ -23,11 +25,17 @@ __global__ void k(P *p, int n) {
 }
 
 int main() {
-  P *d;
+  P h[64], *d;
+  for (int i = 0; i < 64; ++i)
+    h[i] = {1.0f * i, 2.0f * i};
   auto alloc = [&](int n) { return cudaMalloc(&d, n * sizeof(P)); };
   // SOA: auto alloc = [&](int n) { return PSoA_malloc(&d, n * sizeof(P)); };
   if (alloc(64) != cudaSuccess)
     return 1;
+  cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   k<<<1, 32>>>(d, 1);
+  cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g\n", p.x, p.y);
   cudaFree(d);
 }

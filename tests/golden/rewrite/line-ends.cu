@@ -9,6 +9,7 @@
 // CHECK-NEXT: {{^}}	p.x[threadIdx.x] = 1; // one tab
 
 //--- in.cu
+#include <cstdio>
 struct P {
   float x, y; // position
 };
@@ -16,7 +17,11 @@ __global__ void k(P *p) {
 	p[threadIdx.x].x = 1; // one tab
 }
 int main() {
-  P *d;
-  cudaMalloc(&d, 64 * sizeof(P));
+  P h[64] = {}, *d;
+  cudaMalloc(&d, sizeof(h));
+  cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   k<<<1, 32>>>(d);
+  cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g\n", p.x, p.y);
 }

@@ -13,6 +13,8 @@
 // SOA-NEXT: #define SQUARE(v) ((v) * (v))
 // SOA-NEXT: #define AT(array, i) array[i]
 
+#include <cstdio>
+
 struct P {
   float x, y;
 };
@@ -28,8 +30,14 @@ __global__ void k(P *p, int n) {
 }
 
 int main() {
-  P *d;
-  cudaMalloc(&d, 64 * sizeof(P));
+  P h[33 * 32], *d;
+  for (int i = 0; i < 33 * 32; ++i)
+    h[i] = {1.0f * i, 2.0f * i};
+  cudaMalloc(&d, sizeof(h));
+  cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   k<<<1, 32>>>(d, 1);
+  cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g\n", p.x, p.y);
   cudaFree(d);
 }

@@ -5,6 +5,8 @@
 // RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu %t/out/P/aos-align16/in.cu
 
+#include <cstdio>
+
 struct P {
   float v[3];
   int m[2][2];
@@ -51,8 +53,15 @@ __global__ void k(P *p, int n) {
 }
 
 int main() {
-  P *d;
-  cudaMalloc(&d, 64 * sizeof(P));
+  P h[64], *d;
+  for (int i = 0; i < 64; ++i)
+    h[i] = {{1.0f * i, 2, 3}, {{i, 5}, {6, 7}}, {0.5 * i, 8, 9}, {10, 11, 1.0f * i, 12}};
+  cudaMalloc(&d, sizeof(h));
+  cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   k<<<1, 32>>>(d, 1);
+  cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g %g %d %d %d %d %g %g %g %g %g\n", p.v[0], p.v[1], p.v[2], p.m[0][0], p.m[0][1], p.m[1][0], p.m[1][1],
+           p.longer[0], p.longer[1], p.longer[2], p.whole[1], p.whole[2]);
   cudaFree(d);
 }

@@ -8,6 +8,8 @@
 // RUN: FileCheck %s --check-prefix=OTHER --input-file=%t/out/Q/soa/in.cu
 // RUN: %compile-both %t/out/Q/soa/in.cu
 
+#include <cstdio>
+
 struct particle {
   float x, y;
   int n;
@@ -37,13 +39,21 @@ __global__ void k(struct particle *p, Q *q) {
 int main() {
   QSoA2_free();
   // The variable has the record's name.
-  struct particle *particle;
-  // SOA: particle_soa particle;
+  struct particle h[64], *particle;
+  // SOA: struct particle h[64];
+  // SOA-NEXT: particle_soa particle;
   // TILE: particle_tile32 *particle;
   cudaMalloc(&particle, 64 * sizeof(*particle));
   // SOA: particle_soa_malloc(&particle, 64 * sizeof(struct particle));
   // TILE: particle_tile32_malloc(&particle, 64 * sizeof(struct particle));
-  Q *q;
+  Q hq[64] = {}, *q;
   cudaMalloc(&q, 64 * sizeof(Q));
+  for (int i = 0; i < 64; ++i)
+    h[i] = {1.0f * i, 2.0f * i, i};
+  cudaMemcpy(particle, h, sizeof(h), cudaMemcpyHostToDevice);
+  cudaMemcpy(q, hq, sizeof(hq), cudaMemcpyHostToDevice);
   k<<<1, 32>>>(particle, q);
+  cudaMemcpy(hq, q, sizeof(hq), cudaMemcpyDeviceToHost);
+  for (const Q &r : hq)
+    printf("%g %g\n", r.x, r.y);
 }

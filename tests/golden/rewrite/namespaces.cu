@@ -5,6 +5,8 @@
 // RUN: FileCheck %s --check-prefix=ALIGN --input-file=%t/out/P/aos-align16/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/aos-align16/in.cu
 
+#include <cstdio>
+
 namespace geo {
 struct P {
   float x, y;
@@ -42,8 +44,16 @@ int main() {
   cudaMalloc(&d, 64 * sizeof(*d));
   // SOA: PSoA_malloc(&d, 64 * sizeof(geo::P));
   cudaMalloc(&e, 64 * sizeof(P));
+  P h[64];
+  for (int i = 0; i < 64; ++i)
+    h[i] = {1.0f * i, 2.0f * i, i};
+  cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
+  cudaMemcpy(e, d, sizeof(h), cudaMemcpyDeviceToDevice);
   k<<<1, 32>>>(d, e);
   k<<<1, 32>>>(e, d);
+  cudaMemcpy(h, e, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g %d\n", p.x, p.y, p.n);
   cudaFree(d);
   cudaFree(e);
 }

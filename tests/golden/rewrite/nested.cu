@@ -5,6 +5,8 @@
 // RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu
 
+#include <cstdio>
+
 struct Vec {
   float x, y;
 };
@@ -57,8 +59,14 @@ __global__ void k(P *p, int n) {
 }
 
 int main() {
-  P *d;
-  cudaMalloc(&d, 64 * sizeof(P));
+  P h[64], *d;
+  for (int i = 0; i < 64; ++i)
+    h[i] = {{1.0f * i, 2}, {{3, 4.0f * i}, {5, 6}}, {7, 8, 9, 1.0f * i}, i};
+  cudaMalloc(&d, sizeof(h));
+  cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   k<<<1, 32>>>(d, 1);
+  cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g %g %g %g %g %g %d\n", p.pos.x, p.pos.y, p.vel[0].y, p.vel[1].x, p.vel[1].y, p.color.x, p.color.w, p.n);
   cudaFree(d);
 }

@@ -6,6 +6,7 @@
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu
 #include <cassert>
 #include <cstddef>
+#include <cstdio>
 
 struct P {
   float v[2], y;
@@ -35,7 +36,13 @@ int main() {
   // TILE: PTile32 *a = NULL, *b{nullptr}, *c(0), *d = {};
   Sim s = {0, 1, 2};
   // SOA: Sim s = {{[{][{][}]}}, 1, 2};
+  P h[64];
+  for (int i = 0; i < 64; ++i)
+    h[i] = {{1.0f * i, 2}, 3.0f * i};
+  b = a;
+  d = a;
   cudaMalloc(&a, 64 * sizeof(P));
+  cudaMemcpy(a, h, sizeof(h), cudaMemcpyHostToDevice);
   assert(a != nullptr);
   // SOA: assert(a.v[0] != nullptr);
   k<<<1, 32>>>(a);
@@ -44,7 +51,13 @@ int main() {
   c = a;
   k<<<1, 32>>>(b, c);
   s.p = d;
-  k<<<1, 32>>>(s.p, none());
+  c = none();
+  k<<<1, 32>>>(s.p, c);
+  c = a;
+  k<<<1, 32>>>(a, c);
+  cudaMemcpy(h, a, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g %g\n", p.v[0], p.v[1], p.y);
   if (a) {
     // SOA: if (a.v[0]) {
     cudaFree(a);

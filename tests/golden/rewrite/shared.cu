@@ -6,6 +6,8 @@
 // RUN: FileCheck %s --check-prefix=ALIGN --input-file=%t/out/P/aos-align16/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu %t/out/P/aos-align16/in.cu
 
+#include <cstdio>
+
 struct P {
   float x, y, z;
 };
@@ -30,8 +32,14 @@ __global__ void k(P *p, int n) {
 }
 
 int main() {
-  P *d;
-  cudaMalloc(&d, 64 * sizeof(P));
+  P h[64], *d;
+  for (int i = 0; i < 64; ++i)
+    h[i] = {1.0f * i, 2.0f * i, 3.0f * i};
+  cudaMalloc(&d, sizeof(h));
+  cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   k<<<1, 32, 32 * 12>>>(d, 1);
+  cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g %g\n", p.x, p.y, p.z);
   cudaFree(d);
 }

@@ -5,6 +5,8 @@
 // RUN: %restride --list %s -- -std=c++17 | FileCheck %s --check-prefix=LIST
 // RUN: %compile-both %t/out/P/soa/in.cu
 
+#include <cstdio>
+
 struct P {
   float x;
   int n;
@@ -24,9 +26,17 @@ __global__ void k(P *p, int *count, int n) {
 }
 
 int main() {
-  P *d;
-  int *c;
+  P h[64], *d;
+  int counts[32] = {}, *c;
+  for (int i = 0; i < 64; ++i)
+    h[i] = {0.5f * i, i};
   cudaMalloc(&d, 64 * sizeof(P));
-  cudaMalloc(&c, 64 * sizeof(int));
+  cudaMalloc(&c, sizeof(counts));
+  cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
+  cudaMemcpy(c, counts, sizeof(counts), cudaMemcpyHostToDevice);
   k<<<1, 32>>>(d, c, 3);
+  cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  cudaMemcpy(counts, c, sizeof(counts), cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 64; ++i)
+    printf("%g %d %d\n", h[i].x, h[i].n, counts[i % 32]);
 }

@@ -4,6 +4,7 @@
 // RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
 // RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu
+#include <cstdio>
 #include <utility>
 
 struct P {
@@ -25,6 +26,13 @@ int main() {
   // TILE: PTile32 *a, *b;
   cudaMalloc(&a, n * sizeof(P));
   cudaMalloc(&b, n * sizeof(P));
+  P h[64];
+  for (int i = 0; i < n; ++i)
+    h[i] = {1.0f * i, 2.0f * i};
+  cudaMemcpy(a, h, n * sizeof(P), cudaMemcpyHostToDevice);
+  for (int i = 0; i < n; ++i)
+    h[i] = {3.0f * i, 4.0f * i};
+  cudaMemcpy(b, h, n * sizeof(P), cudaMemcpyHostToDevice);
   for (int step = 0; step < 3; ++step) {
     k<<<1, 32>>>(a, b, n);
     std::swap(a, b);
@@ -39,6 +47,9 @@ int main() {
     k<<<1, 32>>>(in, step ? b : a, n);
     k<<<1, 32>>>(out, in, n);
   }
+  cudaMemcpy(h, a, n * sizeof(P), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g\n", p.x, p.y);
   cudaFree(a);
   cudaFree(b);
 }

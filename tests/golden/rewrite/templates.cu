@@ -5,6 +5,8 @@
 // RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu
 
+#include <cstdio>
+
 struct P {
   float x, y;
 };
@@ -33,10 +35,16 @@ template <typename T, int Width = 2> __global__ void k(P *__restrict__ p, T by, 
 }
 
 int main() {
-  P *d;
-  cudaMalloc(&d, 64 * sizeof(P));
-  k<float><<<1, 32>>>(d, 1, 2);
-  k<double, 4><<<1, 32>>>(d, 1, 2);
+  P h[64], *d;
+  for (int i = 0; i < 64; ++i)
+    h[i] = {1.0f * i, 2.0f * i};
+  cudaMalloc(&d, sizeof(h));
+  cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
+  k<float><<<1, 32>>>(d, 1.5f, 2);
+  k<double, 4><<<1, 32>>>(d, 0.5, 2);
   k<int, 2><<<1, 32>>>(d, 1, 2);
+  cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g\n", p.x, p.y);
   cudaFree(d);
 }

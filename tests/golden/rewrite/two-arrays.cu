@@ -6,6 +6,8 @@
 // RUN: %restride --quiet --layout=soa %t/in.cu -- -std=c++17 | FileCheck %s --check-prefix=BOTH
 // RUN: %compile-both %t/out/P-d_in/soa/in.cu %t/out/P-d_out/asta32/in.cu %t/out/P-d_out/aos-align8/in.cu
 
+#include <cstdio>
+
 struct P {
   float x, y;
   int n;
@@ -26,7 +28,9 @@ __global__ void k(const P *in, P *out) {
 }
 
 int main() {
-  P h[32] = {};
+  P h[32];
+  for (int i = 0; i < 32; ++i)
+    h[i] = {1.0f * i, 2.0f * i, i};
   P *d_in, *d_out;
   // IN: PSoA d_in;
   // IN-NEXT: P *d_out;
@@ -40,6 +44,8 @@ int main() {
   cudaMemcpy(h, d_out, sizeof(h), cudaMemcpyDeviceToHost);
   // IN: cudaMemcpy(h, d_out, sizeof(h), cudaMemcpyDeviceToHost);
   // OUT: PTile32_memcpy(h, d_out, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g %d\n", p.x, p.y, p.n);
   cudaFree(d_in);
   cudaFree(d_out);
 }

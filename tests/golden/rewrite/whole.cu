@@ -6,6 +6,8 @@
 // RUN: FileCheck %s --check-prefix=ALIGN --input-file=%t/out/P/aos-align16/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu %t/out/P/aos-align16/in.cu
 
+#include <cstdio>
+
 struct P {
   float x, y;
   double z;
@@ -76,10 +78,17 @@ __global__ void k(P *p, int n, int *count) {
 static_assert(sizeof(P) == 24, "the host keeps its record");
 
 int main() {
-  P *d;
+  P h[64], *d;
   int *c;
+  for (int i = 0; i < 64; ++i)
+    h[i] = {1.0f * i, 2.0f * i, 3.0 * i, i};
   cudaMalloc(&d, 64 * sizeof(P));
   cudaMalloc(&c, sizeof(int));
+  cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
+  cudaMemset(c, 0, sizeof(int));
   k<<<1, 32>>>(d, 1, c);
+  cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  for (const P &p : h)
+    printf("%g %g %g %d\n", p.x, p.y, p.z, p.n);
   cudaFree(d);
 }
