@@ -50,7 +50,7 @@ public:
     return true;
   }
   bool names(const ValueDecl *D) const { return Named.count(D->getCanonicalDecl()); }
-  bool object(QualType T) const { return Unknown || llvm::is_contained(Types, plain(T)); }
+  bool object(QualType T, bool Shared) const { return (Unknown && Shared) || llvm::is_contained(Types, plain(T)); }
   bool partOf(const CXXRecordDecl *R) const {
     return Unknown || llvm::any_of(Types, [&](QualType T) { return T->getAsCXXRecordDecl() == R || isPartOf(T, R); }) ||
            llvm::any_of(R->fields(), [&](const FieldDecl *F) { return names(F); });
@@ -109,9 +109,9 @@ public:
   bool Any = false;
 
 private:
-  void see(const ValueDecl *D, bool Shared) { Any |= C.names(D) || (Shared && C.object(D->getType())); }
+  void see(const ValueDecl *D, bool Shared) { Any |= C.names(D) || C.object(D->getType(), Shared); }
   bool seeMemory(QualType T) {
-    Any |= C.object(T);
+    Any |= C.object(T, true);
     return true;
   }
   const Changes &C;
