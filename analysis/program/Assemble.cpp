@@ -73,9 +73,13 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
   }
   // Arrays of one record may share a handle type, so they agree on what stays whole.
   for (NodeId N = 0; N < Graph.size(); ++N)
-    if (Graph.facts(N).Record == Record)
-      for (const std::vector<std::string> &Path : Graph.facts(N).WholeArrays)
+    if (const NodeFacts &F = Graph.facts(N); F.Record == Record) {
+      for (const std::vector<std::string> &Path : F.WholeArrays)
         keepWhole(C.Type, Path);
+      for (const std::vector<std::string> &Path : F.WholeRecords)
+        keepWhole(C.Type, Path, true);
+    }
+  limitLeaves(C.Type);
   joinCopies(C);
   dropRepeats(C);
   return C;
@@ -114,6 +118,9 @@ static void placeHelpers(Candidate &C, int Index, const Program &P, const Progra
     C.InHeader = !R.Facts.InMainFile;
     Files.insert(P.Text.at(C.HelperAt).Text.Begin);
   }
+  for (const HostCall &H : C.Calls)
+    if (F.HostFiles.count(P.Text.at(H.Callee.Begin).Text.Begin))
+      C.Refusals.push_back({"", H.Where, "what takes this call's place needs CUDA's compiler, and this is a file of plain C++"});
   for (unsigned Begin : Files)
     if (!llvm::is_contained(F.MainFiles, Begin))
       C.Headers.push_back(Begin);
@@ -234,6 +241,7 @@ Program assemble(ProgramFacts Facts) {
   for (FunctionInstances &F : Split.Functions)
     if (llvm::any_of(Out.Declarations, [&](const Declaration &D) { return llvm::is_contained(F.Instances, D.Instance); }))
       Out.Functions.push_back(std::move(F));
+  Out.HostUnits = Facts.HostUnits;
   Out.Launches = joinLaunches(std::move(Facts.Launches), [&](const LaunchSite &S) {
     for (const InstanceCall &C : Split.Calls)
       if (C.Callee == S.Kernel && C.Call == S.Call)

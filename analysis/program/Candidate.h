@@ -210,6 +210,8 @@ struct Candidate {
   std::vector<HostCall> Calls;
   std::vector<KernelParameter> Kernels; ///< that take it
   std::vector<Refusal> Refusals;
+  /// Text for another configuration uses it, and would not be rewritten.
+  std::optional<Refusal> OtherConfiguration;
   ElementCount Elements;
   bool refused() const {
     for (const Refusal &R : Refusals)
@@ -250,6 +252,7 @@ struct Program {
   std::vector<Declaration> Declarations;
   std::vector<FunctionInstances> Functions;
   std::vector<Launch> Launches;
+  bool HostUnits = false; ///< some units are plain C++
   /// Identifiers of the program that begin like a candidate's record, sorted:
   /// generated names avoid them.
   std::vector<std::string> Identifiers;

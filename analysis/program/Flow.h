@@ -44,7 +44,8 @@ struct NodeFacts {
   std::vector<Origin> Origins;
   /// Refusals that hold unless some unit defines the function or variable.
   std::vector<std::pair<std::string, Refusal>> Needs;
-  std::vector<std::vector<std::string>> WholeArrays; ///< paths of member arrays used as pointers
+  std::vector<std::vector<std::string>> WholeArrays;  ///< paths of member arrays used as pointers
+  std::vector<std::vector<std::string>> WholeRecords; ///< paths of nested records that stay in one piece
   /// Collects sites; Candidate's other members are filled when classes are known.
   Candidate Sites;
 };

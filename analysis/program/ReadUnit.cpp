@@ -109,7 +109,8 @@ static void addSkipped(llvm::ArrayRef<SkippedRange> Skipped, llvm::ArrayRef<size
   }
 }
 
-std::vector<size_t> readUnit(ASTContext &Context, llvm::ArrayRef<SkippedRange> Skipped, bool Alone, ProgramFacts &Out) {
+std::vector<size_t> readUnit(ASTContext &Context, llvm::ArrayRef<SkippedRange> Skipped, bool Alone, bool Again,
+                             ProgramFacts &Out) {
   SourceView View(Context, Out.Text);
   Out.Graph.read(View);
   DeclarationTable Table(View, Out.Graph);
@@ -124,13 +125,18 @@ std::vector<size_t> readUnit(ASTContext &Context, llvm::ArrayRef<SkippedRange> S
   addDeclarations(Table.build(), Out.Declarations);
   describeRecords(U, Out, Context, View);
   addHandles(U.Scope, View, Out.Handles);
-  for (LaunchSite &L : launches(U.Kernels, U.Facts, Values, Context, View))
-    Out.Launches.push_back(std::move(L));
+  if (!Again)
+    for (LaunchSite &L : launches(U.Kernels, U.Facts, Values, Context, View))
+      Out.Launches.push_back(std::move(L));
   for (const Decl *D : U.Scope)
     if (std::optional<Range> R = View.range(D->getSourceRange()))
       Out.TopLevel.push_back(*R);
   std::vector<size_t> Files = View.files();
   Out.MainFiles.insert(Out.Text.files()[Files.front()].Text.Begin);
+  if (!Context.getLangOpts().CUDA) {
+    Out.HostUnits = true;
+    Out.HostFiles.insert(Out.Text.files()[Files.front()].Text.Begin);
+  }
   addSkipped(Skipped, Files, Out);
   return Files;
 }

@@ -1,3 +1,4 @@
+#include "analysis/program/Reaching.h"
 #include "analysis/program/Sizes.h"
 
 #include "clang/AST/ParentMapContext.h"
@@ -45,6 +46,9 @@ static ByteCount count(const Expr *E, const CXXRecordDecl *Record, const ASTCont
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
     if (V && !isa<ParmVarDecl>(V) && V->getAnyInitializer() && !isModified(Facts, V))
       return Recur(V->getAnyInitializer());
+    if (V && isModified(Facts, V))
+      if (const Expr *Value = reachingValue(R, const_cast<ASTContext &>(Context)))
+        return Recur(Value);
     if (const ParmVarDecl *P = dyn_cast_or_null<ParmVarDecl>(V); P && !isModified(Facts, P)) {
       auto At = Facts.Arguments.find(P->getLocation().getRawEncoding());
       if (At != Facts.Arguments.end() && !At->second.empty()) {
@@ -53,6 +57,16 @@ static ByteCount count(const Expr *E, const CXXRecordDecl *Record, const ASTCont
           All = std::min(All, Recur(Argument));
         return All;
       }
+    }
+  }
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && Facts.Alone) {
+    unsigned Key = M->getMemberDecl()->getLocation().getRawEncoding();
+    auto At = Facts.MemberValues.find(Key);
+    if (At != Facts.MemberValues.end() && !Facts.UnclearMembers.count(Key)) {
+      ByteCount All = ByteCount::Scaled;
+      for (const Expr *Value : At->second)
+        All = std::min(All, Recur(Value));
+      return All;
     }
   }
   Expr::EvalResult Result;

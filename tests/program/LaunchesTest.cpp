@@ -38,7 +38,7 @@ static Program find(const std::string &Code) {
       clang::tooling::getClangStripDependencyFileAdjuster(), Files);
   EXPECT_TRUE(Ast && !Ast->getDiagnostics().hasErrorOccurred());
   ProgramFacts Facts;
-  readUnit(Ast->getASTContext(), {}, true, Facts);
+  readUnit(Ast->getASTContext(), {}, true, false, Facts);
   return assemble(std::move(Facts));
 }
 
