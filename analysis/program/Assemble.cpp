@@ -24,8 +24,12 @@ static bool isGenerated(llvm::ArrayRef<NodeId> Class, const ProgramFacts &F) {
 
 template <typename T> static void append(std::vector<T> &To, const std::vector<T> &From) { To.insert(To.end(), From.begin(), From.end()); }
 
-static void checkOrigins(Candidate &C, llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
+static void checkOrigins(Candidate &C, llvm::ArrayRef<NodeId> Class, const ProgramFacts &Facts) {
+  const Flow &Graph = Facts.Graph;
   for (NodeId N : Class) {
+    for (const auto &[Member, Unit, R] : Graph.facts(N).CountMembers)
+      if (auto At = Facts.MemberWriters.find(Member); At != Facts.MemberWriters.end() && (At->second.size() > 1 || !At->second.count(Unit)))
+        C.Refusals.push_back(R);
     for (const Origin &O : Graph.facts(N).Origins)
       C.Refusals.push_back({"", O.Where,
                             O.K == Origin::Host ? "host memory reaches the same pointers (" + O.What + ")"
@@ -221,7 +225,7 @@ Program assemble(ProgramFacts Facts) {
       continue;
     IndexOf[Root] = Out.Candidates.size();
     Candidate C = candidate(Class, Graph);
-    checkOrigins(C, Class, Graph);
+    checkOrigins(C, Class, Facts);
     checkSkipped(C, Class, Facts);
     Out.Candidates.push_back(std::move(C));
     ClassOf.push_back(&Class);

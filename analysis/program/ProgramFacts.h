@@ -20,6 +20,8 @@ struct ProgramFacts {
   std::set<unsigned> MainFiles;  ///< their begins
   std::set<unsigned> HostFiles;  ///< those of plain C++
   bool HostUnits = false;
+  unsigned Units = 0;            ///< read so far
+  std::map<Place, std::set<unsigned>> MemberWriters; ///< units that give a member values
   std::vector<Range> TopLevel;   ///< declarations outside of functions and classes
   /// Text that the preprocessor leaves out in every unit that reads the file,
   /// by the file's begin.
