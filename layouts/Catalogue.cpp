@@ -1,6 +1,7 @@
 #include "layouts/AlignedAos.h"
 #include "layouts/Aos.h"
 #include "layouts/Asta.h"
+#include "layouts/DeclaredSoa.h"
 #include "layouts/Soa.h"
 
 namespace restride {
@@ -13,6 +14,11 @@ llvm::ArrayRef<const Layout *> catalogue() {
   static const Layout *const All[] = {&Original, &Align8, &Align16, &Arrays,  &Tile8,
                                       &Tile16,   &Tile32, &Tile64,  &Tile128};
   return All;
+}
+
+const Layout &declaredForm(const Layout &L) {
+  static const DeclaredSoa Arrays;
+  return L.name() == Arrays.name() ? Arrays : L;
 }
 
 const Layout *findLayout(llvm::StringRef Name) {

@@ -39,6 +39,9 @@ public:
   virtual llvm::StringRef suffix() const = 0;
   /// The handle is a struct of pointers and not a pointer to `Handle`.
   virtual bool handleIsStruct() const { return false; }
+  /// The handle is the array itself, a record of arrays: a class template over
+  /// their extent, for arrays that are declared with one.
+  virtual bool handleIsArray() const { return false; }
   /// An element of the handle is a class derived from the record, so that its
   /// members and copies of the record out of it are spelled as before.
   virtual bool elementIsRecord() const { return false; }
@@ -59,6 +62,9 @@ public:
 llvm::ArrayRef<const Layout *> catalogue();
 /// nullptr where there is none of that name.
 const Layout *findLayout(llvm::StringRef Name);
+
+/// The form of \p L for arrays that are declared with their extent.
+const Layout &declaredForm(const Layout &L);
 
 /// \p Pattern with $b, $i and $p replaced.
 std::string expandAccess(llvm::StringRef Pattern, llvm::StringRef Base, llvm::StringRef Index, llvm::StringRef Path);

@@ -20,7 +20,14 @@ static std::string specifiers(const Declaration &D, const Move &M, llvm::StringR
   if (Colon != llvm::StringRef::npos)
     Qualifier = Name.take_front(Colon + 2).rsplit(' ').second.empty() ? Name.take_front(Colon + 2).str()
                                                                       : Name.take_front(Colon + 2).rsplit(' ').second.str();
-  std::string Out = Before.str() + Qualifier + M.Handle + After.str();
+  std::string Handle = M.Handle;
+  if (M.L.handleIsArray()) { // "[2 * N]" becomes "<(2 * N)>"
+    Range Suffix = *D.Declarators.front().Suffix;
+    llvm::StringRef Extent = Source.slice(Suffix.Begin, Suffix.End).trim().drop_front().drop_back().trim();
+    bool Word = llvm::all_of(Extent, [](char C) { return llvm::isAlnum(C) || C == '_' || C == ':'; });
+    Handle += Word ? "<" + Extent.str() + ">" : "<(" + Extent.str() + ")>";
+  }
+  std::string Out = Before.str() + Qualifier + Handle + After.str();
   if (!M.L.handleIsStruct())
     return Out;
   std::string Kept;

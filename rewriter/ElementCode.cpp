@@ -27,6 +27,10 @@ std::string localRecord(const Record &R, llvm::StringRef Indent) {
 static std::string head(const Record &R, const Layout &L, llvm::StringRef Handle, llvm::StringRef What, llvm::StringRef Result, bool Reads) {
   std::string Name = elementFunction(R, Handle, What);
   Name = Name.substr(Name.rfind(':') + 1);
+  if (L.handleIsArray())
+    return (llvm::Twine("template <size_t Extent>\nstatic inline __host__ __device__ ") + Result + " " + Name + "(" + (Reads ? "const " : "") + Handle +
+            "<Extent> &p, ptrdiff_t i")
+        .str();
   return (llvm::Twine(R.Private ? "static " : "static inline ") + "__host__ __device__ " + Result + " " + Name + "(" +
           (L.handleIsStruct() || !Reads ? "" : "const ") + Handle + (L.handleIsStruct() ? " p" : " *p") + ", ptrdiff_t i")
       .str();

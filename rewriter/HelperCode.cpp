@@ -1,6 +1,7 @@
 #include "rewriter/HelperCode.h"
 
 #include "rewriter/ElementCode.h"
+#include "rewriter/SymbolCode.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -24,13 +25,15 @@ std::string handleName(const Record &R, const Layout &L, const std::vector<std::
 
 bool isHelperWord(llvm::StringRef Name) {
   static constexpr llvm::StringRef Words[] = {"Raw", "base", "bytes", "dst", "e",    "first", "flags",   "freed",  "from", "i",    "kind", "n",
-                                              "p",    "r",     "src", "args", "stream", "staging", "to",     "value"};
+                                              "p",    "r",     "src", "args", "stream", "staging", "to",     "value",
+                                              "packed", "symbol", "field", "Extent"};
   return llvm::is_contained(Words, Name) || (Name.size() == 1 && Name[0] >= 'j');
 }
 
 std::string helperName(llvm::StringRef Handle, HostCall::Api What) {
   static constexpr llvm::StringRef Names[] = {"malloc", "mallocManaged", "mallocAsync", "free",       "freeAsync",
-                                              "memcpy", "memcpyAsync",   "memset",      "memsetAsync"};
+                                              "memcpy", "memcpyAsync",   "memset",      "memsetAsync",
+                                              "memcpyToSymbol", "memcpyToSymbolAsync", "memcpyFromSymbol", "memcpyFromSymbolAsync"};
   return (Handle + "_" + Names[What]).str();
 }
 
@@ -235,6 +238,9 @@ static std::string withMembers(const std::string &Definition, llvm::ArrayRef<std
 
 std::string Writer::run(HelperNeeds N) {
   bool Moves = !L.elementIsRecord();
+  auto Symbol = [&](HostCall::Api What) { return N.Symbol.count(What) || N.Symbol.count(HostCall::Api(What + 1)); };
+  N.Load |= Moves && Symbol(HostCall::MemcpyFromSymbol);
+  N.Store |= Moves && Symbol(HostCall::MemcpyToSymbol);
   N.Load |= Moves && (!N.Out.empty() || !N.Within.empty());
   N.Store |= Moves && (!N.In.empty() || !N.Within.empty() || !N.Fill.empty());
   std::vector<std::string> Elements;
@@ -265,6 +271,7 @@ std::string Writer::run(HelperNeeds N) {
     Parts.push_back(copyWithin(N));
   if (!N.Fill.empty())
     Parts.push_back(fill(N));
+  llvm::append_range(Parts, symbolCode(R, L, H, N));
   std::string Out;
   bool Guarded = false;
   for (const std::string &P : Parts) {

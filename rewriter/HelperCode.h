@@ -16,6 +16,8 @@ struct HelperNeeds {
   bool InAt = false, OutAt = false, WithinAt = false; ///< some start at an element other than 0
   std::set<HostCall::Api> Fill, Allocate, Release;
   bool FillAt = false;
+  std::set<HostCall::Api> Symbol; ///< copies of declared arrays
+  bool ArrayBytes = false; ///< sizeof a declared array
   bool Load = false, Store = false, Shift = false;
   bool ForHost = false; ///< plain C++ reads the file too, and only needs the type
   /// Nested records stored as a whole: path of members.

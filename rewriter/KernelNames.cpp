@@ -36,6 +36,8 @@ static std::vector<std::string> handles(const Launch &L, const Program &P, const
   std::vector<std::string> Out;
   for (size_t I = 0; I < P.Candidates.size(); ++I) {
     const Candidate &C = P.Candidates[I];
+    if (C.declared()) // no parameter
+      continue;
     bool Takes = llvm::any_of(C.Kernels, [&](const KernelParameter &K) {
       return K.Kernel == L.Kernel && (K.Instance == L.Instance || !K.Instance || !L.Instance);
     });

@@ -24,6 +24,11 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
     });
     if (!Takes)
       continue;
+    if (C.declared()) { // says nothing of how many threads there are
+      if (C.Lives == Memory::Declared)
+        Out.FootprintBytes += uint64_t(C.Elements.Count) * C.Type.Size;
+      continue;
+    }
     double Count = C.Elements.Count > 0 ? C.Elements.Count : AssumedElements;
     SizeKnown |= C.Elements.Count > 0;
     Elements = std::max(Elements, Count);

@@ -202,6 +202,8 @@ static void callEdits(const Move &M, const HostCall &H, const HelperNeeds &Needs
   if (Frees && !M.L.handleIsStruct())
     return;
   Out.push_back({H.Callee, {helperName(M.Handle, H.What)}});
+  if (H.symbol())
+    return;
   if (H.What <= HostCall::MallocAsync) {
     const HostCall::Pointer &P = H.Pointers[0];
     if (P.Plain && *P.Plain != P.Whole)
@@ -226,6 +228,10 @@ static void callNeeds(const HostCall &H, const Move &M, HelperNeeds &Needs) {
   bool Offset = false;
   for (const HostCall::Pointer &P : H.Pointers)
     Offset |= !P.What.At.Terms.empty();
+  if (H.symbol()) {
+    Needs.Symbol.insert(H.What);
+    return;
+  }
   switch (H.What) {
   case HostCall::Malloc:
   case HostCall::MallocManaged:
@@ -250,6 +256,8 @@ static void callNeeds(const HostCall &H, const Move &M, HelperNeeds &Needs) {
       Needs.In.insert(H.What), Needs.InAt |= Offset;
     else
       Needs.Out.insert(H.What), Needs.OutAt |= Offset;
+    break;
+  default:
     break;
   }
 }
@@ -312,8 +320,10 @@ std::vector<Edit> siteEdits(const Move &M, HelperNeeds &Needs) {
     if (A.Whole.End)
       if (std::optional<Pieces> With = argument(M, A, Needs))
         Replace(A.Whole, *With, A.Instance);
-  for (const SizeOf &S : M.C.Sizes)
-    Replace(S.Operand, {"(" + M.C.Spelling + ")"}, S.Instance);
+  for (const SizeOf &S : M.C.Sizes) {
+    Needs.ArrayBytes |= S.Array.has_value();
+    Replace(S.Operand, S.Array ? Pieces{M.Handle + "_bytes(", *S.Array, ")"} : Pieces{"(" + M.C.Spelling + ")"}, S.Instance);
+  }
   if (M.L.handleIsStruct()) {
     std::string First = leaves(M.C.Type)[0].Path;
     for (const NullValue &N : M.C.Nulls)

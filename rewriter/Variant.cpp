@@ -21,6 +21,12 @@ std::optional<Refusal> refusalOf(const Candidate &C, const Layout &L) {
   if (isHelperWord(C.Type.Name))
     return Refusal{L.name().str(), C.Where, "'" + C.Type.Name + "' is a name that generated code uses itself"};
   auto Refuse = [&](const Location &At, std::string Why) { return Refusal{L.name().str(), At, std::move(Why)}; };
+  if (C.declared() && !L.elementIsRecord()) {
+    if (!L.handleIsStruct())
+      return Refuse(C.ArrayWhere, "'" + C.Array + "' is declared with its extent and is one tile as a whole; soa does that");
+    if (C.Type.Private)
+      return Refuse(C.ArrayWhere, "'" + C.Array + "' is declared with its extent, and '" + C.Type.Name + "' has private fields");
+  }
   if (!L.canShift()) {
     const char *Why = "a tile has no pointer to an element inside it, and one is passed on here";
     for (const Shift &S : C.Shifts)
@@ -111,7 +117,7 @@ llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts) {
 
   for (size_t I = 0; I < P.Candidates.size(); ++I) {
     const Candidate &C = P.Candidates[I];
-    const Layout &L = *Layouts[I];
+    const Layout &L = C.declared() ? declaredForm(*Layouts[I]) : *Layouts[I];
     if (&L == catalogue().front())
       continue;
     if (std::optional<Refusal> R = refusalOf(C, L))

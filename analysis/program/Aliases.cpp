@@ -43,18 +43,22 @@ bool UseClassifier::aliasBase(const Pointer &P, const VarDecl *V) {
   const Expr *Base = P.Base ? P.Base->IgnoreParenImpCasts() : nullptr;
   const DeclRefExpr *R = dyn_cast_or_null<DeclRefExpr>(Base);
   const VarDecl *Variable = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
-  return Variable && Variable->hasLocalStorage() && (!isModified(Facts, Variable) || allocatedOnceBefore(Variable, V)) &&
-         !Variable->getType()->isReferenceType() && V->hasLocalStorage();
+  if (!Variable || !V->hasLocalStorage())
+    return false;
+  if (Graph.facts(P.Node).Sites.declared())
+    return true;
+  return Variable->hasLocalStorage() && (!isModified(Facts, Variable) || allocatedOnceBefore(Variable, V)) &&
+         !Variable->getType()->isReferenceType();
 }
 
-/// A second variable of that name in the function, or in a lambda in it.
-static bool isHidden(const VarDecl *V) {
+/// A second variable of that name in the function of \p Alias, or in a lambda in it.
+static bool isHidden(const VarDecl *V, const VarDecl *Alias) {
   struct Search : RecursiveASTVisitor<Search> {
     bool VisitVarDecl(VarDecl *Other) { return Other == V || Other->getDeclName() != V->getDeclName(); }
     const VarDecl *V = nullptr;
   } Find;
   Find.V = V;
-  const FunctionDecl *F = dyn_cast<FunctionDecl>(V->getDeclContext());
+  const FunctionDecl *F = dyn_cast<FunctionDecl>((V->hasLocalStorage() ? V : Alias)->getDeclContext());
   return !F || !Find.TraverseStmt(F->getBody());
 }
 
@@ -63,13 +67,17 @@ void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
   auto Unknown = [&](std::string Why) { refuse(P, V->getLocation(), "'" + Name + "' " + std::move(Why)); };
   // An alias of an alias stands on the same pointer.
   const VarDecl *BaseVariable = nullptr;
+  std::string Base = P.BaseName;
   if (!P.Base) {
     for (const auto &[Key, Alias] : Facts.Aliases)
-      if (!P.Terms.empty() && Alias.Name == P.Terms[0].Name && Alias.BaseVariable->getName() == P.BaseName &&
-          Alias.BaseVariable->getDeclContext() == V->getDeclContext())
+      if (!P.Terms.empty() && Alias.Name == P.Terms[0].Name && Alias.Base == P.BaseName &&
+          (Alias.BaseVariable->hasGlobalStorage() || Alias.BaseVariable->getDeclContext() == V->getDeclContext()))
         BaseVariable = Alias.BaseVariable;
   } else if (aliasBase(P, V)) {
-    BaseVariable = cast<VarDecl>(cast<DeclRefExpr>(P.Base->IgnoreParenImpCasts())->getDecl());
+    const DeclRefExpr *Written = cast<DeclRefExpr>(P.Base->IgnoreParenImpCasts());
+    std::optional<Range> Name = View.range(Written->getSourceRange());
+    BaseVariable = cast<VarDecl>(Written->getDecl());
+    Base = Name ? View.text(*Name).str() : BaseVariable->getName().str();
   }
   if (!BaseVariable)
     return Unknown("points into an array whose pointer changes, so an index cannot take its place");
@@ -85,9 +93,9 @@ void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
   std::optional<Range> Whole = View.range({V->getBeginLoc(), V->getEndLoc()});
   if (!Whole)
     return Unknown("is declared by a macro");
-  if (isHidden(BaseVariable))
+  if (isHidden(BaseVariable, V))
     return Unknown("stands on '" + BaseVariable->getName().str() + "', a name that is declared twice here");
-  Facts.Aliases[V->getLocation().getRawEncoding()] = {P.Node, BaseVariable, Name};
+  Facts.Aliases[V->getLocation().getRawEncoding()] = {P.Node, BaseVariable, Base, Name};
   Graph.facts(P.Node).Sites.Aliases.push_back({*Whole, Name, *What});
 }
 

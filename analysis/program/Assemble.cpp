@@ -40,7 +40,9 @@ static void checkOrigins(Candidate &C, llvm::ArrayRef<NodeId> Class, const Progr
   }
   if (C.Elements.Count == 1 && !C.Elements.Assumed)
     C.Refusals.push_back({"", C.ArrayWhere, "it is one object and not an array"});
-  if (llvm::none_of(C.Calls, allocates))
+  if (C.declared() && Class.size() > 1)
+    C.Refusals.push_back({"", C.ArrayWhere, "it is declared in device memory, and pointers lead to it from elsewhere"});
+  if (!C.declared() && llvm::none_of(C.Calls, allocates))
     C.Refusals.push_back({"", C.ArrayWhere, "no cudaMalloc or cudaMallocManaged of this array is seen"});
 }
 
@@ -54,6 +56,8 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
   C.SizeObserved = Graph.records()[Record].SizeObserved;
   for (NodeId N : Class) {
     const NodeFacts &F = Graph.facts(N);
+    if (F.Sites.declared())
+      C.Lives = F.Sites.Lives;
     append(C.Nulls, F.Sites.Nulls);
     append(C.Tests, F.Sites.Tests);
     append(C.Sizes, F.Sites.Sizes);

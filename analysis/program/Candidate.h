@@ -143,15 +143,18 @@ struct PointerTest {
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
-/// sizeof of an expression of the record's type: sizeof(*d), sizeof d[0].
+/// sizeof of an expression of the record's type: sizeof(*d), sizeof d[0]. Also
+/// of a declared array as a whole: sizeof(table).
 struct SizeOf {
-  Range Operand; ///< with its parentheses where it has them
+  Range Operand; ///< with its parentheses where it has them; of an array the whole expression
+  std::optional<Range> Array = std::nullopt; ///< its name
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
 /// A call of the CUDA runtime with the array.
 struct HostCall {
-  enum Api { Malloc, MallocManaged, MallocAsync, Free, FreeAsync, Memcpy, MemcpyAsync, Memset, MemsetAsync } What;
+  enum Api { Malloc, MallocManaged, MallocAsync, Free, FreeAsync, Memcpy, MemcpyAsync, Memset, MemsetAsync,
+             MemcpyToSymbol, MemcpyToSymbolAsync, MemcpyFromSymbol, MemcpyFromSymbolAsync } What;
   Range Callee;   ///< the function's name, with template arguments
   struct Pointer {
     unsigned Argument = 0;      ///< position
@@ -164,7 +167,8 @@ struct HostCall {
   double Bytes = 0;  ///< as far as it could be evaluated, 0 if not
   double Times = 1;  ///< how often the program runs it, loops around it counted
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
-  bool copies() const { return What == Memcpy || What == MemcpyAsync; }
+  bool symbol() const { return What >= MemcpyToSymbol; }
+  bool copies() const { return What == Memcpy || What == MemcpyAsync || symbol(); }
 };
 
 /// What can be said about the elements' number.
@@ -179,6 +183,10 @@ struct KernelParameter {
   unsigned Instance = 0; ///< as in Launch::Instance
   bool operator==(const KernelParameter &) const = default;
 };
+
+/// Where an array lives: allocated through a pointer, or declared with its
+/// extent ("__constant__ P table[64];").
+enum class Memory { Allocated, Declared, Shared };
 
 struct Candidate {
   std::string Name;  ///< unique among the candidates: the record's, "P.d_in" where there are more
@@ -213,6 +221,8 @@ struct Candidate {
   /// Text for another configuration uses it, and would not be rewritten.
   std::optional<Refusal> OtherConfiguration;
   ElementCount Elements;
+  Memory Lives = Memory::Allocated;
+  bool declared() const { return Lives != Memory::Allocated; }
   bool refused() const {
     for (const Refusal &R : Refusals)
       if (R.Layout.empty())

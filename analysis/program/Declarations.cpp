@@ -111,6 +111,8 @@ std::optional<Declaration> DeclarationTable::declaration(const std::vector<const
   if (!typeName(Tracked, *First, Out))
     return std::nullopt;
   std::optional<Range> Begin = View.range(Group.front()->getBeginLoc());
+  if (!Begin && Graph.facts(*First).Sites.declared()) // __device__ and its kind are macros
+    Begin = Out.RecordName;
   if (!Begin)
     return Refuse("is written by a macro");
   unsigned At = endOfSpecifiers(View.buffer(), Out.RecordName.End);
@@ -145,7 +147,10 @@ std::optional<Declaration> DeclarationTable::declaration(const std::vector<const
       One.Reference = One.ToElement ? "" : referenceMark(D->getType());
       if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D))
         One.HasDefault = P->hasDefaultArg();
-      if (View.text({Name->End, One.Text.End}).starts_with("["))
+      bool Array = Graph.facts(*N).Sites.declared();
+      if (Array && (Group.size() > 1 || Name->Begin != At || !View.text({Name->End, One.Text.End}).trim().starts_with("[")))
+        return Refuse(Group.size() > 1 ? "declares other variables too; give the array a declaration of its own" : "is too unusual to take apart");
+      if (Array || View.text({Name->End, One.Text.End}).starts_with("["))
         One.Suffix = Range{Name->End, One.Text.End};
     }
     At = One.Text.End;

@@ -2,6 +2,7 @@
 
 #include "analysis/program/Purity.h"
 
+#include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Index/USRGeneration.h"
 
@@ -30,6 +31,14 @@ static const CXXRecordDecl *trackedReferent(const ValueDecl *D, const SourceView
   if (!F || isa<CXXMethodDecl>(F) || F->isOverloadedOperator() || !P->getType()->isLValueReferenceType() || takesCopies(P))
     return nullptr;
   return userRecord(P->getType().getNonReferenceType(), View);
+}
+
+const CXXRecordDecl *declaredArrayOf(const ValueDecl *D, const SourceView &View) {
+  if (!isa<VarDecl>(D) || !D->getType()->isArrayType())
+    return nullptr;
+  if (!D->hasAttr<CUDADeviceAttr>() && !D->hasAttr<CUDAConstantAttr>() && !D->hasAttr<CUDASharedAttr>())
+    return nullptr;
+  return userRecord(QualType(D->getType()->getBaseElementTypeUnsafe(), 0), View);
 }
 
 std::string symbolOf(const NamedDecl *D) {
@@ -99,10 +108,13 @@ std::optional<NodeId> Flow::node(const ValueDecl *D) {
   if (!isa<VarDecl, FieldDecl>(D) || !View->isUserCode(D->getLocation()))
     return std::nullopt;
   const CXXRecordDecl *Pointee = trackedPointee(D->getType(), *View), *Referent = Pointee ? nullptr : trackedReferent(D, *View);
-  if (!Pointee && !Referent)
+  const CXXRecordDecl *Array = Pointee || Referent ? nullptr : declaredArrayOf(D, *View);
+  if (!Pointee && !Referent && !Array)
     return std::nullopt;
-  NodeId Node = make(D->getLocation(), Declared, record(Pointee ? Pointee : Referent), D->getNameAsString(),
+  NodeId Node = make(D->getLocation(), Declared, record(Pointee ? Pointee : Referent ? Referent : Array), D->getNameAsString(),
                      functionAround(D->getDeclContext()));
+  if (Array)
+    Facts[Node].Sites.Lives = D->hasAttr<CUDASharedAttr>() ? Memory::Shared : Memory::Declared;
   if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D); P && !Facts[Node].Owner.empty())
     Facts[Node].Slot = Facts[Node].Owner + "#" + std::to_string(P->getFunctionScopeIndex());
   Facts[Node].ToElement = Referent != nullptr;

@@ -78,6 +78,9 @@ struct TrackedRecord {
 /// tracking: a class the user wrote. nullptr for anything else.
 const clang::CXXRecordDecl *trackedPointee(clang::QualType T, const SourceView &View);
 
+/// The record of an array declared in global, constant or shared memory of the device.
+const clang::CXXRecordDecl *declaredArrayOf(const clang::ValueDecl *D, const SourceView &View);
+
 class Flow {
 public:
   /// What follows is about the translation unit of \p View.
@@ -86,8 +89,8 @@ public:
     Decls.clear();
   }
 
-  /// The node of a variable, parameter or member of tracked pointer type, or of
-  /// a reference parameter that is bound to elements.
+  /// The node of a variable, parameter or member of tracked pointer type, of a
+  /// reference parameter that is bound to elements, or of a declared array.
   std::optional<NodeId> node(const clang::ValueDecl *D);
   /// The node of a function's result.
   std::optional<NodeId> result(const clang::FunctionDecl *F);

@@ -124,7 +124,7 @@ void UseClassifier::reference(const Expr *E, const ValueDecl *D) {
   if (auto At = Facts.Aliases.find(D->getLocation().getRawEncoding()); At != Facts.Aliases.end()) {
     Pointer P;
     P.Node = At->second.Node;
-    P.BaseName = At->second.BaseVariable->getName().str();
+    P.BaseName = At->second.Base;
     P.Terms.push_back({nullptr, At->second.Name, false});
     if (D->getType()->isReferenceType())
       element(E, P);
@@ -138,6 +138,8 @@ void UseClassifier::reference(const Expr *E, const ValueDecl *D) {
     P.Base = E;
     if (const VarDecl *V = dyn_cast<ParmVarDecl>(D))
       Graph.facts(*Node).Modified |= isModified(Facts, V);
+    if (Graph.facts(*Node).Sites.declared())
+      return declaredArray(E, P);
     Graph.facts(*Node).ToElement ? element(E, P) : pointer(E, P);
   }
 }
@@ -288,6 +290,8 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
 }
 
 void UseClassifier::test(const Expr *E, const Pointer &P) {
+  if (leavesDeclaredArray(E, P))
+    return;
   if (!P.Terms.empty() || !P.Base)
     return refuse(P, E->getExprLoc(), "a pointer into the array is tested for null");
   if (std::optional<Range> R = View.range(P.Base->getSourceRange()))
@@ -306,6 +310,8 @@ bool UseClassifier::comparison(const BinaryOperator *B, const Expr *E, const Poi
 
 /// The pointer goes on to another node.
 void UseClassifier::shifted(const Expr *E, const Pointer &P) {
+  if (leavesDeclaredArray(E, P))
+    return;
   std::optional<Range> R = View.range(E->getSourceRange());
   if (!R && P.Terms.empty() && P.Base && Graph.facts(P.Node).Slot.empty())
     return; // by a macro, as it is
@@ -319,6 +325,8 @@ void UseClassifier::shifted(const Expr *E, const Pointer &P) {
 void UseClassifier::asArgument(const Expr *E, const Pointer &P, NodeId Parameter) {
   NodeId Outside = Graph.argument(E, Parameter, Caller);
   Graph.unite(P.Node, Outside);
+  if (leavesDeclaredArray(E, P))
+    return;
   std::optional<Range> R = View.range(E->getSourceRange());
   Argument Site;
   Site.Parameter = Graph.facts(Parameter).Slot;

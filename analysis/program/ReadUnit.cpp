@@ -23,8 +23,9 @@ static void addHandles(llvm::ArrayRef<Decl *> Scope, const SourceView &View, std
     const Decl *D = Work.pop_back_val();
     if (const NamespaceDecl *N = dyn_cast<NamespaceDecl>(D))
       Work.append(N->decls_begin(), N->decls_end());
-    const CXXRecordDecl *R = dyn_cast<CXXRecordDecl>(D);
-    std::optional<Range> At = R ? View.range(R->getBeginLoc()) : std::nullopt;
+    const ClassTemplateDecl *Template = dyn_cast<ClassTemplateDecl>(D);
+    const CXXRecordDecl *R = Template ? Template->getTemplatedDecl() : dyn_cast<CXXRecordDecl>(D);
+    std::optional<Range> At = R ? View.range(D->getBeginLoc()) : std::nullopt;
     if (At && View.buffer().substr(commentAbove(View.buffer(), At->Begin)).starts_with(GeneratedMark))
       Out.insert(R->getName().str());
   }

@@ -52,7 +52,9 @@ public:
       Graph.refuse(*Node, D->getLocation(), "'" + D->getName().str() + "' is volatile");
     if (const VarDecl *V = dyn_cast<VarDecl>(D))
       variable(V, *Node);
-    if (const VarDecl *V = dyn_cast<VarDecl>(D); V && (V->hasAttr<CUDADeviceAttr>() || V->hasAttr<CUDAConstantAttr>() || V->hasAttr<CUDASharedAttr>()))
+    if (Graph.facts(*Node).Sites.declared())
+      checkDeclaredArray(cast<VarDecl>(D), *Node, Graph, Context);
+    else if (const VarDecl *V = dyn_cast<VarDecl>(D); V && (V->hasAttr<CUDADeviceAttr>() || V->hasAttr<CUDAConstantAttr>() || V->hasAttr<CUDASharedAttr>()))
       Graph.refuse(*Node, D->getLocation(), "'" + D->getName().str() + "' is a pointer in device memory");
     return true;
   }
@@ -331,7 +333,7 @@ public:
   void finish() {
     for (const VarDecl *V : Initialised) {
       std::optional<NodeId> Node = Graph.node(V);
-      if (!Node || U.Facts.Aliases.count(V->getLocation().getRawEncoding()))
+      if (!Node || U.Facts.Aliases.count(V->getLocation().getRawEncoding()) || Graph.facts(*Node).Sites.declared())
         continue;
       const Expr *Init = isa<ParmVarDecl>(V) ? cast<ParmVarDecl>(V)->getDefaultArg() : V->getInit();
       if (const InitListExpr *L = dyn_cast<InitListExpr>(Init)) {
@@ -395,6 +397,9 @@ void collectUses(Unit &U, const SourceView &View, Flow &Graph, ASTContext &Conte
   for (Decl *D : U.Scope)
     V.TraverseDecl(D);
   V.finish();
+  for (NodeId Node : U.Facts.DeviceUses)
+    for (const FunctionDecl *Kernel : U.Kernels)
+      Graph.facts(Node).Kernels.push_back(mangledKernel(Kernel, Context));
   // What no instantiation shows is not known: a template nobody uses, a branch
   // of `if constexpr` that is never taken.
   for (const auto &[L, Node] : U.Facts.InTemplates)

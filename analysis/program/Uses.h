@@ -4,7 +4,8 @@
 // the array, with the place.
 //
 // Pointers.cpp follows pointers, Elements.cpp elements and their members,
-// Aliases.cpp names of elements, HostSites.cpp calls of the CUDA runtime;
+// Aliases.cpp names of elements, HostSites.cpp calls of the CUDA runtime,
+// DeclaredArrays.cpp arrays that are declared in device memory;
 // Origins.cpp looks the other way, at what is assigned to a pointer.
 #pragma once
 
@@ -36,6 +37,7 @@ std::vector<const clang::Expr *> operands(const Pointer &P);
 struct AliasFacts {
   NodeId Node;
   const clang::VarDecl *BaseVariable;
+  std::string Base; ///< its name as written: "geo::table"
   std::string Name;
 };
 
@@ -68,10 +70,15 @@ struct UnitFacts {
     const clang::Expr *Bytes; ///< null where there is none
   };
   std::vector<Call> Calls;
+  /// Declared arrays that a device function uses: any kernel may call it.
+  std::set<NodeId> DeviceUses;
   bool Alone = true; ///< the program has no other unit, which could change what both see
 };
 
 bool isModified(const UnitFacts &Facts, const clang::VarDecl *V);
+
+/// \p V declares the array \p Node in device memory; what cannot be respelled refuses.
+void checkDeclaredArray(const clang::VarDecl *V, NodeId Node, Flow &Graph, clang::ASTContext &Context);
 
 class UseClassifier {
 public:
@@ -119,6 +126,11 @@ private:
   // HostSites.cpp
   bool runtimeCall(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P, bool AddressOf);
   bool isRuntimeFunction(const clang::FunctionDecl *F) const;
+
+  // DeclaredArrays.cpp
+  void declaredArray(const clang::Expr *E, const Pointer &P);
+  bool leavesDeclaredArray(const clang::Expr *E, const Pointer &P);
+  bool symbolCall(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);
 
   // Origins.cpp
   void elementFlowsInto(NodeId Node, const clang::Expr *Source);

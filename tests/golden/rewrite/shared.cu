@@ -1,10 +1,10 @@
-// Tiles of the array in shared memory keep the record.
+// Tiles of the array in shared memory are arrays of their own: they keep the record.
 // RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/in.cu
 // RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
-// RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
-// RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu
-// RUN: FileCheck %s --check-prefix=ALIGN --input-file=%t/out/P/aos-align16/in.cu
-// RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu %t/out/P/aos-align16/in.cu
+// RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P-d/soa/in.cu
+// RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P-d/asta32/in.cu
+// RUN: FileCheck %s --check-prefix=ALIGN --input-file=%t/out/P-d/aos-align16/in.cu
+// RUN: %compile-both %t/out/P-d/soa/in.cu %t/out/P-d/asta32/in.cu %t/out/P-d/aos-align16/in.cu
 
 #include <cstdio>
 
