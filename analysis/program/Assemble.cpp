@@ -1,8 +1,8 @@
 #include "analysis/program/Assemble.h"
-#include "analysis/program/Comments.h"
 #include "analysis/program/Indexed.h"
 #include "analysis/program/Instances.h"
 #include "analysis/program/MergeSites.h"
+#include "analysis/program/Placement.h"
 #include "analysis/program/Skipped.h"
 
 #include <algorithm>
@@ -91,59 +91,6 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
   joinCopies(C);
   dropRepeats(C);
   return C;
-}
-
-/// All places of \p C that a layout may change.
-static std::vector<unsigned> places(const Candidate &C, llvm::ArrayRef<Declaration> Declarations, int Index) {
-  std::vector<unsigned> Out;
-  auto Add = [&](const auto &Sites, auto Member) {
-    for (const auto &S : Sites)
-      if ((S.*Member).End)
-        Out.push_back((S.*Member).Begin);
-  };
-  Add(C.Accesses, &Access::Whole), Add(C.Aliases, &Alias::Declaration), Add(C.Shifts, &Shift::Whole);
-  Add(C.Arguments, &Argument::Whole), Add(C.Calls, &HostCall::Callee), Add(C.Nulls, &NullValue::Whole);
-  for (const Declaration &D : Declarations)
-    for (const Declarator &One : D.Declarators)
-      if (One.Candidate == Index)
-        Out.push_back(D.Specifiers.Begin);
-  return Out;
-}
-
-/// Generated code stands behind the record, or, where only one file changes and
-/// the record is not in it, before that file's first declaration that changes.
-static void placeHelpers(Candidate &C, int Index, const Program &P, const ProgramFacts &F, const TrackedRecord &R) {
-  std::vector<unsigned> Places = places(C, P.Declarations, Index);
-  std::set<unsigned> Files;
-  for (unsigned At : Places)
-    Files.insert(P.Text.at(At).Text.Begin);
-  C.FriendAt = R.Facts.FriendAt;
-  if (C.Type.Private && !C.FriendAt)
-    C.Refusals.push_back({"", C.Where, "it has private fields, and its file cannot be changed"});
-  bool Elsewhere = !C.Type.Private && Files.size() == 1 && !(R.Facts.HelperAt && Files.count(P.Text.at(*R.Facts.HelperAt).Text.Begin));
-  if (!Elsewhere && R.Facts.HelperAt) {
-    C.HelperAt = *R.Facts.HelperAt;
-    C.InHeader = !R.Facts.InMainFile;
-    Files.insert(P.Text.at(C.HelperAt).Text.Begin);
-  }
-  for (const HostCall &H : C.Calls)
-    if (F.HostFiles.count(P.Text.at(H.Callee.Begin).Text.Begin))
-      C.Refusals.push_back({"", H.Where, "what takes this call's place needs CUDA's compiler, and this is a file of plain C++"});
-  for (unsigned Begin : Files)
-    if (!llvm::is_contained(F.MainFiles, Begin))
-      C.Headers.push_back(Begin);
-  if (R.Facts.AttributeAt && Files.count(P.Text.at(*R.Facts.AttributeAt).Text.Begin))
-    C.AttributeAt = R.Facts.AttributeAt;
-  if (!Elsewhere && R.Facts.HelperAt)
-    return;
-  if (!Elsewhere && !Places.empty())
-    C.Refusals.push_back({"", C.Where, "several files use it, and the record's own cannot be changed"});
-  C.Type.Name = R.Facts.Qualified;
-  unsigned First = Places.empty() ? 0 : *llvm::min_element(Places);
-  for (const Range &D : F.TopLevel)
-    if (D.Begin <= First && First < D.End)
-      First = D.Begin;
-  C.HelperAt = commentAbove(P.Text.text(), First);
 }
 
 static void spellRecord(Candidate &C, const TrackedRecord &R) {
@@ -236,14 +183,21 @@ Program assemble(ProgramFacts Facts) {
   }
   addDeclarations(std::move(Facts.Declarations), Split, Graph, IndexOf, Out);
   Out.Text = Facts.Text;
+  std::map<unsigned, std::vector<size_t>> ByRecord;
   for (size_t I = 0; I < Out.Candidates.size(); ++I) {
     Candidate &C = Out.Candidates[I];
     const TrackedRecord &R = Graph.records()[Graph.facts(ClassOf[I]->front()).Record];
     spellRecord(C, R);
-    placeHelpers(C, I, Out, Facts, R);
-    if (!C.AttributeAt && !C.SizeObserved)
-      C.SizeObserved = Refusal{"", C.Where, "the record is defined elsewhere"};
+    C.FriendAt = R.Facts.FriendAt;
+    if (C.Type.Private && !C.FriendAt)
+      C.Refusals.push_back({"", C.Where, "it has private fields, and its file cannot be changed"});
+    for (const HostCall &H : C.Calls)
+      if (Facts.HostFiles.count(Out.Text.at(H.Callee.Begin).Text.Begin))
+        C.Refusals.push_back({"", H.Where, "what takes this call's place needs CUDA's compiler, and this is a file of plain C++"});
+    ByRecord[Graph.facts(ClassOf[I]->front()).Record].push_back(I);
   }
+  for (const auto &[Record, Candidates] : ByRecord)
+    placeGeneratedCode(Out, Candidates, Facts, Graph.records()[Record].Facts);
   nameCandidates(Out.Candidates);
   // Functions that only the host's arrays reach several times stay as they are.
   for (FunctionInstances &F : Split.Functions)

@@ -134,10 +134,13 @@ static std::vector<std::string> names(llvm::ArrayRef<const Expr *> Path) {
   return Out;
 }
 
-/// A record in a member array that is copied as a whole stays in one piece: its
-/// index is not known, and all others would have to be loaded beside it.
-void UseClassifier::keepsTogether(const Pointer &P, llvm::ArrayRef<const Expr *> Path) {
-  if (llvm::any_of(Path, [](const Expr *S) { return isa<ArraySubscriptExpr>(S); }))
+/// A record in a member array that is copied as a whole stays in one piece if its
+/// index is not known: all others would have to be loaded beside it.
+void UseClassifier::keepsTogether(const Pointer &P, llvm::ArrayRef<const Expr *> Path, bool Stored) {
+  if (llvm::any_of(Path, [&](const Expr *S) {
+        const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(S);
+        return A && (Stored || !A->getIdx()->isIntegerConstantExpr(Context));
+      }))
     Graph.facts(P.Node).WholeRecords.push_back(names(Path));
 }
 
@@ -188,11 +191,11 @@ void UseClassifier::member(const Expr *E, const Pointer &P, std::vector<const Ex
     if (const CXXOperatorCallExpr *O = dyn_cast_or_null<CXXOperatorCallExpr>(S); O && isPlainAssignment(O) && O->getArg(0) == Outer) {
       if (!resultIsUnused(O))
         return Unknown("the value of an assignment to a nested record is used");
-      keepsTogether(P, Path);
+      keepsTogether(P, Path, true);
       return addAccess(Access::PartStore, O, P, Path, O->getArg(1));
     }
     if (copies(Outer, S)) {
-      keepsTogether(P, Path);
+      keepsTogether(P, Path, false);
       return addAccess(Access::PartLoad, E, P, Path);
     }
     return Unknown("the nested record '" + (M ? M->getMemberDecl()->getNameAsString() : Nested->getNameAsString()) +

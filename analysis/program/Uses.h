@@ -114,7 +114,7 @@ private:
   void element(const clang::Expr *E, Pointer P);
   void member(const clang::Expr *E, const Pointer &P, std::vector<const clang::Expr *> Path);
   bool elementArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);
-  void keepsTogether(const Pointer &P, llvm::ArrayRef<const clang::Expr *> Path);
+  void keepsTogether(const Pointer &P, llvm::ArrayRef<const clang::Expr *> Path, bool Stored);
   void leafAddress(const clang::Expr *E, const Pointer &P, const std::vector<std::string> &ArrayPath);
   std::optional<std::string> nameOf(const clang::MemberExpr *M) const;
   void addAccess(Access::Kind K, const clang::Expr *E, const Pointer &P, llvm::ArrayRef<const clang::Expr *> Path,
