@@ -43,7 +43,7 @@ std::vector<Report::VariantFile> variantFiles(const Program &P, ArrayRef<Program
   ArrayRef<SourceFile> Files = P.Text.files();
   std::vector<StringRef> Needed;
   for (size_t I = 0; I < Files.size(); ++I)
-    if (Ptx.count(I) || Text.file(I) != P.Text.text(Files[I].Text))
+    if (Ptx.count(I) || llvm::any_of(P.Candidates, [&](const Candidate &C) { return is_contained(C.Headers, Files[I].Text.Begin); }))
       Needed.push_back(Files[I].Path);
   std::string Folder = commonFolder(Needed);
   std::vector<Report::VariantFile> Out;

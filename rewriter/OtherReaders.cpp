@@ -31,7 +31,7 @@ static bool isSource(StringRef Path) {
 }
 
 /// \p File has an #include that means \p Header, as far as names can tell.
-static bool includes(StringRef File, StringRef Header) {
+static bool readsHeader(StringRef File, StringRef Header) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer = MemoryBuffer::getFile(File);
   if (!Buffer)
     return false;
@@ -67,7 +67,7 @@ std::optional<std::string> otherReader(StringRef Header, StringRef Root, ArrayRe
       I.no_push();
       continue;
     }
-    if (isSource(I->path()) && !is_contained(Read, I->path()) && includes(I->path(), Header))
+    if (isSource(I->path()) && !is_contained(Read, I->path()) && readsHeader(I->path(), Header))
       return I->path();
   }
   return std::nullopt;

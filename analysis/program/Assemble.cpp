@@ -26,13 +26,17 @@ template <typename T> static void append(std::vector<T> &To, const std::vector<T
 
 static void checkOrigins(Candidate &C, llvm::ArrayRef<NodeId> Class, const ProgramFacts &Facts) {
   const Flow &Graph = Facts.Graph;
+  std::string Shared;
+  for (NodeId N : Class)
+    if (!Graph.facts(N).Shared.empty())
+      Shared = ": " + Graph.facts(N).Shared;
   for (NodeId N : Class) {
     for (const auto &[Member, Unit, R] : Graph.facts(N).CountMembers)
       if (auto At = Facts.MemberWriters.find(Member); At != Facts.MemberWriters.end() && (At->second.size() > 1 || !At->second.count(Unit)))
         C.Refusals.push_back(R);
     for (const Origin &O : Graph.facts(N).Origins)
       C.Refusals.push_back({"", O.Where,
-                            O.K == Origin::Host ? "host memory reaches the same pointers (" + O.What + ")"
+                            O.K == Origin::Host ? "host memory reaches the same pointers (" + O.What + ")" + Shared
                                                 : "the pointer comes from " + O.What});
     for (const auto &[Symbol, R] : Graph.facts(N).Needs)
       if (!Graph.isDefined(Symbol))

@@ -173,6 +173,9 @@ private:
     std::vector<Instance> &Mine = Of[F];
     if (Groups.size() < 2 || Groups.size() > MaxInstances || Once) {
       Mine.emplace_back();
+      if (Groups.size() > 1 && Facts != Graph.functions().end() && !Facts->second.Fixed.empty())
+        for (const auto &[Inside, Outside] : Groups.front().Arrays)
+          Graph.facts(Inside).Shared = "'" + Facts->second.Name + "' " + Facts->second.Fixed + " and cannot be written twice";
       for (const Group &G : Groups)
         bind(G, Mine[0], F);
     } else {

@@ -20,7 +20,7 @@ __device__ float norm(const P *q);
 // ALIGN: __device__ float norm(const PAlign16 *q);
 __global__ void k(P *p, int n);
 // SOA: __global__ void k(PSoA p, int n);
-// TILE: __device__ void push(PTile32 *r, ptrdiff_t r_index, float dt) { r[r_index >> 5].x[r_index & 31] += dt * r[r_index >> 5].y[r_index & 31]; }
+// TILE: __device__ void push(PTile32 *r, ptrdiff_t r_index, float dt) { r[r_index >> 5].x[r_index & 31] += dt * {{.*}} }
 // ALIGN: __global__ void k(PAlign16 *p, int n);
 
 __device__ void push(P &r, float dt) { r.x += dt * r.y; }
