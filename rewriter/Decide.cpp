@@ -115,9 +115,18 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
     if (!isWanted(C, In.O))
       continue;
     Report::Candidate Described = describe(C, In.Names);
-    if (C.refused() || In.O.List) {
-      Described.Outcome = C.refused() ? Report::Status::Refused : Report::Status::Kept;
-      if (!C.refused())
+    // What another configuration needs is not broken unasked.
+    bool Refused = C.refused() || (C.OtherConfiguration && In.O.Layout.empty() && In.O.EmitVariants.empty());
+    if (C.OtherConfiguration) {
+      Report::Refusal R = describe(*C.OtherConfiguration, In.Names);
+      if (Refused)
+        Described.Refusals.push_back(R);
+      else
+        Out.Warnings.push_back(R.At.File + ":" + std::to_string(R.At.Line) + ": " + R.Reason + ", and stays as it is there");
+    }
+    if (Refused || In.O.List) {
+      Described.Outcome = Refused ? Report::Status::Refused : Report::Status::Kept;
+      if (!Refused)
         for (const Layout *L : catalogue().drop_front())
           if (std::optional<Refusal> R = refusalOf(C, *L)) {
             R->Layout = L->name().str();

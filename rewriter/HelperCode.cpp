@@ -273,10 +273,16 @@ std::string Writer::run(HelperNeeds N) {
     Parts.push_back(fill(N));
   llvm::append_range(Parts, symbolCode(R, L, H, N));
   std::string Out;
-  for (const std::string &P : Parts)
+  bool Guarded = false;
+  for (const std::string &P : Parts) {
+    if (N.ForHost && !Guarded && (L.elementIsRecord() || &P != &Parts.front())) {
+      Out += "\n#ifdef __CUDACC__";
+      Guarded = true;
+    }
     if (!P.empty())
       Out += "\n" + P;
-  return Out;
+  }
+  return Guarded ? Out + "#endif\n" : Out;
 }
 
 std::string helperCode(const Record &R, const Layout &L, llvm::StringRef Handle, const HelperNeeds &Needs) {

@@ -19,6 +19,7 @@ struct HelperNeeds {
   std::set<HostCall::Api> Symbol; ///< copies of declared arrays
   bool ArrayBytes = false; ///< sizeof a declared array
   bool Load = false, Store = false, Shift = false;
+  bool ForHost = false; ///< plain C++ reads the file too, and only needs the type
   /// Nested records stored as a whole: path of members.
   std::set<std::vector<std::string>> PartStores;
 };

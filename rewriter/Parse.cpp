@@ -97,11 +97,11 @@ static StringRef mainFile(const SourceCommand &Command) {
 }
 
 /// Parses the file, where \p Changed have new text. Errors go to \p ErrorStream.
-static Expected<ParsedSource> parseWith(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Language As,
+static Expected<ParsedSource> parseWith(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Language As, ptx::Side Side,
                                         ptx::Headers Set, ArrayRef<ptx::SourceText> Changed, raw_ostream &ErrorStream) {
   ptx::CompileOptions Options{Toolkit.Path, Command.Arch.value_or("sm_90"), Command.Flags, Command.Directory};
   Expected<std::shared_ptr<clang::CompilerInvocation>> Invocation =
-      ptx::createInvocation(mainFile(Command), Options, As, ptx::Side::Host, Set);
+      ptx::createInvocation(mainFile(Command), Options, As, Side, Set);
   if (!Invocation)
     return Invocation.takeError();
   for (const ptx::SourceText &S : Changed)
@@ -122,28 +122,28 @@ static Expected<ParsedSource> parseWith(const SourceCommand &Command, const Cuda
 }
 
 /// Only a parse with all headers may report errors.
-static Expected<ParsedSource> parseFast(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Language As,
+static Expected<ParsedSource> parseFast(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Language As, ptx::Side Side,
                                         ArrayRef<ptx::SourceText> Changed, raw_ostream &ErrorStream) {
-  Expected<ParsedSource> Lean = parseWith(Command, Toolkit, As, ptx::Headers::Lean, Changed, nulls());
+  Expected<ParsedSource> Lean = parseWith(Command, Toolkit, As, Side, ptx::Headers::Lean, Changed, nulls());
   if (Lean)
     return Lean;
   consumeError(Lean.takeError());
-  return parseWith(Command, Toolkit, As, ptx::Headers::Full, Changed, ErrorStream);
+  return parseWith(Command, Toolkit, As, Side, ptx::Headers::Full, Changed, ErrorStream);
 }
 
-Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit) {
+Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Side Side) {
   if (Error E = checkReadable(Command.File, Command.SpelledFile))
     return E;
   ptx::Language As = ptx::languageOf(Command.File, Command.Flags);
   // Records of C are no classes to Clang, and would not be seen.
-  return parseFast(Command, Toolkit, As == ptx::Language::C ? ptx::Language::Cxx : As, {}, errs());
+  return parseFast(Command, Toolkit, As == ptx::Language::C ? ptx::Language::Cxx : As, Side, {}, errs());
 }
 
 Error checkParses(const SourceCommand &Command, const CudaToolkit &Toolkit, ArrayRef<ptx::SourceText> Changed) {
   std::string Messages;
   raw_string_ostream OS(Messages);
-  Expected<ParsedSource> Parsed = 
-      parseFast(Command, Toolkit, ptx::languageOf(Command.File, Command.Flags), Changed, OS);
+  Expected<ParsedSource> Parsed =
+      parseFast(Command, Toolkit, ptx::languageOf(Command.File, Command.Flags), ptx::Side::Host, Changed, OS);
   if (Parsed)
     return Error::success();
   consumeError(Parsed.takeError()); // the compiler's first line says more

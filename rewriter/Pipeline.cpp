@@ -60,6 +60,14 @@ static bool anyMayHaveCandidates(llvm::ArrayRef<ProgramUnit> Units) {
   });
 }
 
+/// The file of skipped text asks for the side that is compiled.
+static bool namesDevice(const SkippedRange &S, const Sources &Text) {
+  for (const SourceFile &F : Text.files())
+    if (F.Path == S.File)
+      return Text.text(F.Text).contains("__CUDA_ARCH__");
+  return false;
+}
+
 /// Source to facts, unit by unit. An AST ends where its facts are read.
 static llvm::Expected<ProgramFacts> readFacts(std::vector<ProgramUnit> &Units, const CudaToolkit &Toolkit, const std::string &Root) {
   ProgramFacts Facts(Root);
@@ -67,7 +75,14 @@ static llvm::Expected<ProgramFacts> readFacts(std::vector<ProgramUnit> &Units, c
     llvm::Expected<ParsedSource> Parsed = parse(U.Command, Toolkit);
     if (!Parsed)
       return Parsed.takeError();
-    U.Files = readUnit(Parsed->Ast->getASTContext(), Parsed->Skipped, Units.size() == 1, Facts);
+    U.Files = readUnit(Parsed->Ast->getASTContext(), Parsed->Skipped, Units.size() == 1, false, Facts);
+    // Text for the device alone is read there.
+    if (llvm::none_of(Parsed->Skipped, [&](const SkippedRange &S) { return namesDevice(S, Facts.Text); }))
+      continue;
+    llvm::Expected<ParsedSource> Device = parse(U.Command, Toolkit, ptx::Side::Device);
+    if (!Device)
+      return Device.takeError();
+    readUnit(Device->Ast->getASTContext(), Device->Skipped, Units.size() == 1, true, Facts);
   }
   return Facts;
 }

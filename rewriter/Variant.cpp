@@ -136,6 +136,7 @@ llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts) {
     ByCandidate[I] = Moves[I].get();
     Helpers &H = Code[{C.HelperAt, Moves[I]->Handle}];
     H.M = Moves[I].get();
+    H.Needs.ForHost = C.InHeader && P.HostUnits;
     addCallNeeds(*Moves[I], H.Needs);
   }
   // Two arrays may share their helpers, so the edits wait until all needs are known.

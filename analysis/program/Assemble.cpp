@@ -1,8 +1,8 @@
 #include "analysis/program/Assemble.h"
-#include "analysis/program/Comments.h"
 #include "analysis/program/Indexed.h"
 #include "analysis/program/Instances.h"
 #include "analysis/program/MergeSites.h"
+#include "analysis/program/Placement.h"
 #include "analysis/program/Skipped.h"
 
 #include <algorithm>
@@ -24,8 +24,12 @@ static bool isGenerated(llvm::ArrayRef<NodeId> Class, const ProgramFacts &F) {
 
 template <typename T> static void append(std::vector<T> &To, const std::vector<T> &From) { To.insert(To.end(), From.begin(), From.end()); }
 
-static void checkOrigins(Candidate &C, llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
+static void checkOrigins(Candidate &C, llvm::ArrayRef<NodeId> Class, const ProgramFacts &Facts) {
+  const Flow &Graph = Facts.Graph;
   for (NodeId N : Class) {
+    for (const auto &[Member, Unit, R] : Graph.facts(N).CountMembers)
+      if (auto At = Facts.MemberWriters.find(Member); At != Facts.MemberWriters.end() && (At->second.size() > 1 || !At->second.count(Unit)))
+        C.Refusals.push_back(R);
     for (const Origin &O : Graph.facts(N).Origins)
       C.Refusals.push_back({"", O.Where,
                             O.K == Origin::Host ? "host memory reaches the same pointers (" + O.What + ")"
@@ -77,62 +81,16 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
   }
   // Arrays of one record may share a handle type, so they agree on what stays whole.
   for (NodeId N = 0; N < Graph.size(); ++N)
-    if (Graph.facts(N).Record == Record)
-      for (const std::vector<std::string> &Path : Graph.facts(N).WholeArrays)
+    if (const NodeFacts &F = Graph.facts(N); F.Record == Record) {
+      for (const std::vector<std::string> &Path : F.WholeArrays)
         keepWhole(C.Type, Path);
+      for (const std::vector<std::string> &Path : F.WholeRecords)
+        keepWhole(C.Type, Path, true);
+    }
+  limitLeaves(C.Type);
   joinCopies(C);
   dropRepeats(C);
   return C;
-}
-
-/// All places of \p C that a layout may change.
-static std::vector<unsigned> places(const Candidate &C, llvm::ArrayRef<Declaration> Declarations, int Index) {
-  std::vector<unsigned> Out;
-  auto Add = [&](const auto &Sites, auto Member) {
-    for (const auto &S : Sites)
-      if ((S.*Member).End)
-        Out.push_back((S.*Member).Begin);
-  };
-  Add(C.Accesses, &Access::Whole), Add(C.Aliases, &Alias::Declaration), Add(C.Shifts, &Shift::Whole);
-  Add(C.Arguments, &Argument::Whole), Add(C.Calls, &HostCall::Callee), Add(C.Nulls, &NullValue::Whole);
-  for (const Declaration &D : Declarations)
-    for (const Declarator &One : D.Declarators)
-      if (One.Candidate == Index)
-        Out.push_back(D.Specifiers.Begin);
-  return Out;
-}
-
-/// Generated code stands behind the record, or, where only one file changes and
-/// the record is not in it, before that file's first declaration that changes.
-static void placeHelpers(Candidate &C, int Index, const Program &P, const ProgramFacts &F, const TrackedRecord &R) {
-  std::vector<unsigned> Places = places(C, P.Declarations, Index);
-  std::set<unsigned> Files;
-  for (unsigned At : Places)
-    Files.insert(P.Text.at(At).Text.Begin);
-  C.FriendAt = R.Facts.FriendAt;
-  if (C.Type.Private && !C.FriendAt)
-    C.Refusals.push_back({"", C.Where, "it has private fields, and its file cannot be changed"});
-  bool Elsewhere = !C.Type.Private && Files.size() == 1 && !(R.Facts.HelperAt && Files.count(P.Text.at(*R.Facts.HelperAt).Text.Begin));
-  if (!Elsewhere && R.Facts.HelperAt) {
-    C.HelperAt = *R.Facts.HelperAt;
-    C.InHeader = !R.Facts.InMainFile;
-    Files.insert(P.Text.at(C.HelperAt).Text.Begin);
-  }
-  for (unsigned Begin : Files)
-    if (!llvm::is_contained(F.MainFiles, Begin))
-      C.Headers.push_back(Begin);
-  if (R.Facts.AttributeAt && Files.count(P.Text.at(*R.Facts.AttributeAt).Text.Begin))
-    C.AttributeAt = R.Facts.AttributeAt;
-  if (!Elsewhere && R.Facts.HelperAt)
-    return;
-  if (!Elsewhere && !Places.empty())
-    C.Refusals.push_back({"", C.Where, "several files use it, and the record's own cannot be changed"});
-  C.Type.Name = R.Facts.Qualified;
-  unsigned First = Places.empty() ? 0 : *llvm::min_element(Places);
-  for (const Range &D : F.TopLevel)
-    if (D.Begin <= First && First < D.End)
-      First = D.Begin;
-  C.HelperAt = commentAbove(P.Text.text(), First);
 }
 
 static void spellRecord(Candidate &C, const TrackedRecord &R) {
@@ -218,26 +176,34 @@ Program assemble(ProgramFacts Facts) {
       continue;
     IndexOf[Root] = Out.Candidates.size();
     Candidate C = candidate(Class, Graph);
-    checkOrigins(C, Class, Graph);
+    checkOrigins(C, Class, Facts);
     checkSkipped(C, Class, Facts);
     Out.Candidates.push_back(std::move(C));
     ClassOf.push_back(&Class);
   }
   addDeclarations(std::move(Facts.Declarations), Split, Graph, IndexOf, Out);
   Out.Text = Facts.Text;
+  std::map<unsigned, std::vector<size_t>> ByRecord;
   for (size_t I = 0; I < Out.Candidates.size(); ++I) {
     Candidate &C = Out.Candidates[I];
     const TrackedRecord &R = Graph.records()[Graph.facts(ClassOf[I]->front()).Record];
     spellRecord(C, R);
-    placeHelpers(C, I, Out, Facts, R);
-    if (!C.AttributeAt && !C.SizeObserved)
-      C.SizeObserved = Refusal{"", C.Where, "the record is defined elsewhere"};
+    C.FriendAt = R.Facts.FriendAt;
+    if (C.Type.Private && !C.FriendAt)
+      C.Refusals.push_back({"", C.Where, "it has private fields, and its file cannot be changed"});
+    for (const HostCall &H : C.Calls)
+      if (Facts.HostFiles.count(Out.Text.at(H.Callee.Begin).Text.Begin))
+        C.Refusals.push_back({"", H.Where, "what takes this call's place needs CUDA's compiler, and this is a file of plain C++"});
+    ByRecord[Graph.facts(ClassOf[I]->front()).Record].push_back(I);
   }
+  for (const auto &[Record, Candidates] : ByRecord)
+    placeGeneratedCode(Out, Candidates, Facts, Graph.records()[Record].Facts);
   nameCandidates(Out.Candidates);
   // Functions that only the host's arrays reach several times stay as they are.
   for (FunctionInstances &F : Split.Functions)
     if (llvm::any_of(Out.Declarations, [&](const Declaration &D) { return llvm::is_contained(F.Instances, D.Instance); }))
       Out.Functions.push_back(std::move(F));
+  Out.HostUnits = Facts.HostUnits;
   Out.Launches = joinLaunches(std::move(Facts.Launches), [&](const LaunchSite &S) {
     for (const InstanceCall &C : Split.Calls)
       if (C.Callee == S.Kernel && C.Call == S.Call)

@@ -218,6 +218,8 @@ struct Candidate {
   std::vector<HostCall> Calls;
   std::vector<KernelParameter> Kernels; ///< that take it
   std::vector<Refusal> Refusals;
+  /// Text for another configuration uses it, and would not be rewritten.
+  std::optional<Refusal> OtherConfiguration;
   ElementCount Elements;
   Memory Lives = Memory::Allocated;
   bool declared() const { return Lives != Memory::Allocated; }
@@ -260,6 +262,7 @@ struct Program {
   std::vector<Declaration> Declarations;
   std::vector<FunctionInstances> Functions;
   std::vector<Launch> Launches;
+  bool HostUnits = false; ///< some units are plain C++
   /// Identifiers of the program that begin like a candidate's record, sorted:
   /// generated names avoid them.
   std::vector<std::string> Identifiers;

@@ -134,6 +134,16 @@ static std::vector<std::string> names(llvm::ArrayRef<const Expr *> Path) {
   return Out;
 }
 
+/// A record in a member array that is copied as a whole stays in one piece if its
+/// index is not known: all others would have to be loaded beside it.
+void UseClassifier::keepsTogether(const Pointer &P, llvm::ArrayRef<const Expr *> Path, bool Stored) {
+  if (llvm::any_of(Path, [&](const Expr *S) {
+        const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(S);
+        return A && (Stored || !A->getIdx()->isIntegerConstantExpr(Context));
+      }))
+    Graph.facts(P.Node).WholeRecords.push_back(names(Path));
+}
+
 /// \p E is the last expression of \p Path: a member of an element, or an
 /// element of a member array.
 void UseClassifier::member(const Expr *E, const Pointer &P, std::vector<const Expr *> Path) {
@@ -170,16 +180,24 @@ void UseClassifier::member(const Expr *E, const Pointer &P, std::vector<const Ex
       S = parent(Outer, &Variable);
     }
     if (const MemberExpr *Inner = dyn_cast_or_null<MemberExpr>(S)) {
+      if (!View.range(Inner->getSourceRange()) && View.range(E->getSourceRange())) {
+        // The macro that E is an argument of names the member.
+        Graph.facts(P.Node).WholeRecords.push_back(names(Path));
+        return addAccess(Access::Leaf, E, P, Path);
+      }
       Path.push_back(Inner);
       return member(Inner, P, std::move(Path));
     }
     if (const CXXOperatorCallExpr *O = dyn_cast_or_null<CXXOperatorCallExpr>(S); O && isPlainAssignment(O) && O->getArg(0) == Outer) {
       if (!resultIsUnused(O))
         return Unknown("the value of an assignment to a nested record is used");
+      keepsTogether(P, Path, true);
       return addAccess(Access::PartStore, O, P, Path, O->getArg(1));
     }
-    if (copies(Outer, S))
+    if (copies(Outer, S)) {
+      keepsTogether(P, Path, false);
       return addAccess(Access::PartLoad, E, P, Path);
+    }
     return Unknown("the nested record '" + (M ? M->getMemberDecl()->getNameAsString() : Nested->getNameAsString()) +
                    "' is used in place as a whole");
   }

@@ -44,7 +44,11 @@ struct NodeFacts {
   std::vector<Origin> Origins;
   /// Refusals that hold unless some unit defines the function or variable.
   std::vector<std::pair<std::string, Refusal>> Needs;
-  std::vector<std::vector<std::string>> WholeArrays; ///< paths of member arrays used as pointers
+  /// Members that byte counts depend on, with the unit and the refusal that
+  /// holds if another unit writes them.
+  std::vector<std::tuple<Place, unsigned, Refusal>> CountMembers;
+  std::vector<std::vector<std::string>> WholeArrays;  ///< paths of member arrays used as pointers
+  std::vector<std::vector<std::string>> WholeRecords; ///< paths of nested records that stay in one piece
   /// Collects sites; Candidate's other members are filled when classes are known.
   Candidate Sites;
 };

@@ -68,6 +68,9 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
       return flowInto(Node, Target->getSubExpr());
     if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Of); R && Facts.Aliases.count(R->getDecl()->getLocation().getRawEncoding()))
       return;
+    const DeclRefExpr *Name = dyn_cast<DeclRefExpr>(Of);
+    if (std::optional<NodeId> Other = Name ? Graph.node(Name->getDecl()) : std::nullopt; Other && Graph.facts(*Other).ToElement)
+      return Graph.unite(Node, *Other);
     return From(Origin::Host, "the address of a single object");
   }
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E); R && Tracked(R->getDecl()))

@@ -31,7 +31,7 @@ static void addHandles(llvm::ArrayRef<Decl *> Scope, const SourceView &View, std
   }
 }
 
-static void evaluateCalls(Unit &U, Flow &Graph, const Evaluator &Values, ASTContext &Context, const SourceView &View) {
+static void evaluateCalls(Unit &U, unsigned UnitId, Flow &Graph, const Evaluator &Values, ASTContext &Context, const SourceView &View) {
   for (const UnitFacts::Call &Call : U.Facts.Calls) {
     NodeFacts &Node = Graph.facts(Call.Node);
     const CXXRecordDecl *Record = Graph.decl(Node.Record);
@@ -47,7 +47,11 @@ static void evaluateCalls(Unit &U, Flow &Graph, const Evaluator &Values, ASTCont
           Node.Sites.Elements = {Count, Bytes->Assumed};
       }
     }
-    ByteCount Count = byteCount(Call.Bytes, Record, Context, U.Facts);
+    std::set<const FieldDecl *> Members;
+    ByteCount Count = byteCount(Call.Bytes, Record, Context, U.Facts, &Members);
+    for (const FieldDecl *F : Members)
+      Node.CountMembers.push_back({View.place(F->getLocation()), UnitId,
+                                   {"", View.where(Call.Bytes->getExprLoc()), "'" + F->getName().str() + "' in this byte count is set in another file too"}});
     if (Count == ByteCount::Whole && !Site.Pointers.empty())
       Node.Sites.SizeObserved = Refusal{"", View.where(Call.Bytes->getExprLoc()), "this byte count does not follow the record's size"};
     if (Count == ByteCount::Unclear)
@@ -110,7 +114,9 @@ static void addSkipped(llvm::ArrayRef<SkippedRange> Skipped, llvm::ArrayRef<size
   }
 }
 
-std::vector<size_t> readUnit(ASTContext &Context, llvm::ArrayRef<SkippedRange> Skipped, bool Alone, ProgramFacts &Out) {
+std::vector<size_t> readUnit(ASTContext &Context, llvm::ArrayRef<SkippedRange> Skipped, bool Alone, bool Again,
+                             ProgramFacts &Out) {
+  unsigned UnitId = Again ? Out.Units - 1 : Out.Units++;
   SourceView View(Context, Out.Text);
   Out.Graph.read(View);
   DeclarationTable Table(View, Out.Graph);
@@ -121,17 +127,27 @@ std::vector<size_t> readUnit(ASTContext &Context, llvm::ArrayRef<SkippedRange> S
   collectDeclarations(U, View, Out.Graph, Table, Context);
   collectUses(U, View, Out.Graph, Context);
   Evaluator Values(Context, U.Facts);
-  evaluateCalls(U, Out.Graph, Values, Context, View);
+  evaluateCalls(U, UnitId, Out.Graph, Values, Context, View);
   addDeclarations(Table.build(), Out.Declarations);
   describeRecords(U, Out, Context, View);
   addHandles(U.Scope, View, Out.Handles);
-  for (LaunchSite &L : launches(U.Kernels, U.Facts, Values, Context, View))
-    Out.Launches.push_back(std::move(L));
+  auto Writes = [&](unsigned Key) { Out.MemberWriters[View.place(SourceLocation::getFromRawEncoding(Key))].insert(UnitId); };
+  for (const auto &[Key, Values] : U.Facts.MemberValues)
+    Writes(Key);
+  for (unsigned Key : U.Facts.UnclearMembers)
+    Writes(Key);
+  if (!Again)
+    for (LaunchSite &L : launches(U.Kernels, U.Facts, Values, Context, View))
+      Out.Launches.push_back(std::move(L));
   for (const Decl *D : U.Scope)
     if (std::optional<Range> R = View.range(D->getSourceRange()))
       Out.TopLevel.push_back(*R);
   std::vector<size_t> Files = View.files();
   Out.MainFiles.insert(Out.Text.files()[Files.front()].Text.Begin);
+  if (!Context.getLangOpts().CUDA) {
+    Out.HostUnits = true;
+    Out.HostFiles.insert(Out.Text.files()[Files.front()].Text.Begin);
+  }
   addSkipped(Skipped, Files, Out);
   return Files;
 }

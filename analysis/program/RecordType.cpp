@@ -117,6 +117,22 @@ static bool isHiddenType(QualType T) {
   return Hidden(Tag) || (Alias && Hidden(Alias->getDecl()));
 }
 
+/// More pointers than these no kernel wants as a parameter.
+static constexpr size_t MaxLeaves = 64;
+
+static size_t leavesOf(const Field &F) { return leaves({.Fields = {F}}).size(); }
+
+/// The member array that gives the most leaves; null where none gives several.
+static Field *largestArray(std::vector<Field> &Fields) {
+  Field *Best = nullptr;
+  for (Field &F : Fields) {
+    Field *Here = F.Extents.empty() ? largestArray(F.Members) : &F;
+    if (Here && leavesOf(*Here) > (Best ? leavesOf(*Best) : 1))
+      Best = Here;
+  }
+  return Best;
+}
+
 static void checkFields(const CXXRecordDecl *D, const SourceView &View, llvm::function_ref<void(SourceLocation, std::string)> Refuse) {
   for (const FieldDecl *F : D->fields()) {
     std::string Name = "field '" + F->getName().str() + "' ";
@@ -139,7 +155,7 @@ static void checkFields(const CXXRecordDecl *D, const SourceView &View, llvm::fu
       Refuse(F->getLocation(), Name + "is a pointer to a function or member");
     else if (F->getLocation().isMacroID())
       Refuse(F->getLocation(), Name + "comes from a macro");
-    else if (const CXXRecordDecl *N = T->getBaseElementTypeUnsafe()->getAsCXXRecordDecl(); N && N->getName().empty() && !T->getAs<TypedefType>())
+    else if (const CXXRecordDecl *N = T->getBaseElementTypeUnsafe()->getAsCXXRecordDecl(); N && N->getName().empty() && !N->getTypedefNameForAnonDecl())
       Refuse(F->getLocation(), Name + "has a type without a name");
   }
 }
@@ -248,14 +264,24 @@ RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const
   return Out;
 }
 
-void keepWhole(Record &R, llvm::ArrayRef<std::string> Path) {
+void limitLeaves(Record &R) {
+  while (leaves(R).size() > MaxLeaves) {
+    Field *Largest = largestArray(R.Fields);
+    if (!Largest)
+      return;
+    Largest->KeepWhole = true;
+    Largest->Members.clear();
+  }
+}
+
+void keepWhole(Record &R, llvm::ArrayRef<std::string> Path, bool OnlyNested) {
   std::vector<Field> *Fields = &R.Fields;
   for (const std::string &Name : Path) {
     auto At = std::find_if(Fields->begin(), Fields->end(), [&](const Field &F) { return F.Name == Name; });
     if (At == Fields->end())
       return;
     if (&Name == &Path.back()) {
-      At->KeepWhole = true;
+      At->KeepWhole |= !OnlyNested;
       At->Members.clear();
     }
     Fields = &At->Members;

@@ -23,7 +23,11 @@ struct RecordFacts {
 /// its elements.
 RecordFacts recordFacts(const clang::CXXRecordDecl *D, const clang::ASTContext &Context, const SourceView &View);
 
-/// Marks the member array at \p Path (names of members) as one that stays whole.
-void keepWhole(Record &R, llvm::ArrayRef<std::string> Path);
+/// Marks the member at \p Path (names of members) as one that stays whole: a
+/// member array, or only the nested records in it.
+void keepWhole(Record &R, llvm::ArrayRef<std::string> Path, bool OnlyNested = false);
+
+/// Keeps the largest member arrays whole until a handle has a sensible size.
+void limitLeaves(Record &R);
 
 } // namespace restride

@@ -1,3 +1,4 @@
+#include "analysis/program/Reaching.h"
 #include "analysis/program/Sizes.h"
 
 #include "clang/AST/ParentMapContext.h"
@@ -18,8 +19,8 @@ static bool isRecord(QualType T, const CXXRecordDecl *Record) {
 }
 
 static ByteCount count(const Expr *E, const CXXRecordDecl *Record, const ASTContext &Context, const UnitFacts &Facts,
-                       unsigned Depth) {
-  auto Recur = [&](const Expr *Inner) { return count(Inner, Record, Context, Facts, Depth + 1); };
+                       std::set<const FieldDecl *> *Members, unsigned Depth) {
+  auto Recur = [&](const Expr *Inner) { return count(Inner, Record, Context, Facts, Members, Depth + 1); };
   if (Depth > MaxDepth || E->isValueDependent())
     return ByteCount::Unclear;
   if (E->getType()->isFloatingType())
@@ -45,7 +46,13 @@ static ByteCount count(const Expr *E, const CXXRecordDecl *Record, const ASTCont
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
     if (V && !isa<ParmVarDecl>(V) && V->getAnyInitializer() && !isModified(Facts, V))
       return Recur(V->getAnyInitializer());
-    if (const ParmVarDecl *P = dyn_cast_or_null<ParmVarDecl>(V); P && !isModified(Facts, P)) {
+    if (V && isModified(Facts, V))
+      if (const Expr *Value = reachingValue(R, const_cast<ASTContext &>(Context)))
+        return Recur(Value);
+    const ParmVarDecl *P = dyn_cast_or_null<ParmVarDecl>(V);
+    const FunctionDecl *F = P ? dyn_cast<FunctionDecl>(P->getDeclContext()) : nullptr;
+    bool CallsSeen = F && (Facts.Alone || !F->isExternallyVisible());
+    if (CallsSeen && !isModified(Facts, P)) {
       auto At = Facts.Arguments.find(P->getLocation().getRawEncoding());
       if (At != Facts.Arguments.end() && !At->second.empty()) {
         ByteCount All = ByteCount::Scaled;
@@ -53,6 +60,18 @@ static ByteCount count(const Expr *E, const CXXRecordDecl *Record, const ASTCont
           All = std::min(All, Recur(Argument));
         return All;
       }
+    }
+  }
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && isa<FieldDecl>(M->getMemberDecl())) {
+    if (Members)
+      Members->insert(cast<FieldDecl>(M->getMemberDecl()));
+    unsigned Key = M->getMemberDecl()->getLocation().getRawEncoding();
+    auto At = Facts.MemberValues.find(Key);
+    if (At != Facts.MemberValues.end() && !Facts.UnclearMembers.count(Key)) {
+      ByteCount All = ByteCount::Scaled;
+      for (const Expr *Value : At->second)
+        All = std::min(All, Recur(Value));
+      return All;
     }
   }
   Expr::EvalResult Result;
@@ -65,8 +84,9 @@ static ByteCount count(const Expr *E, const CXXRecordDecl *Record, const ASTCont
   return ByteCount::Unclear;
 }
 
-ByteCount byteCount(const Expr *Bytes, const CXXRecordDecl *Record, const ASTContext &Context, const UnitFacts &Facts) {
-  return count(Bytes, Record, Context, Facts, 0);
+ByteCount byteCount(const Expr *Bytes, const CXXRecordDecl *Record, const ASTContext &Context, const UnitFacts &Facts,
+                    std::set<const FieldDecl *> *Members) {
+  return count(Bytes, Record, Context, Facts, Members, 0);
 }
 
 namespace {

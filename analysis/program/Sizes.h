@@ -12,9 +12,10 @@ enum class ByteCount {
   Scaled,   ///< a multiple of sizeof the record, so it follows the record's size
 };
 
-/// How \p Bytes relates to the size of \p Record.
+/// How \p Bytes relates to the size of \p Record. \p Members gets the members
+/// whose values it depends on: other units may write them too.
 ByteCount byteCount(const clang::Expr *Bytes, const clang::CXXRecordDecl *Record, const clang::ASTContext &Context,
-                    const UnitFacts &Facts);
+                    const UnitFacts &Facts, std::set<const clang::FieldDecl *> *Members = nullptr);
 
 /// The first place in \p Scope where somebody could notice a change of the
 /// size of \p Record: nothing if the record can be aligned in place.

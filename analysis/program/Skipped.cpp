@@ -52,7 +52,7 @@ void checkSkipped(Candidate &C, llvm::ArrayRef<NodeId> Class, const ProgramFacts
       const SourceFile &File = Facts.Text.at(R.Begin);
       llvm::StringRef Before = Facts.Text.text({File.Text.Begin, R.Begin + unsigned(Found->first)});
       unsigned Line = Before.count('\n') + 1, Column = Before.size() - (Before.rfind('\n') + 1) + 1;
-      C.Refusals.push_back({"", {File.Path, Line, Column}, "'" + Found->second + "' is used in text that the preprocessor leaves out here"});
+      C.OtherConfiguration = Refusal{"", {File.Path, Line, Column}, "'" + Found->second + "' is used in text that the preprocessor leaves out here"};
       return;
     }
 }

@@ -5,7 +5,7 @@
 
 namespace restride {
 
-/// Refuses \p C, whose nodes are \p Class, if skipped text names something of it.
+/// Says so in \p C, whose nodes are \p Class, if skipped text names something of it.
 void checkSkipped(Candidate &C, llvm::ArrayRef<NodeId> Class, const ProgramFacts &Facts);
 
 } // namespace restride

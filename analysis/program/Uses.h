@@ -54,6 +54,9 @@ struct UnitFacts {
   std::map<unsigned, std::vector<const clang::Expr *>> Arguments;
   /// Everything assigned to a variable after its initialisation.
   std::map<unsigned, std::vector<const clang::Expr *>> Assigned;
+  /// Everything assigned to a member (place of declaration), in all objects.
+  std::map<unsigned, std::vector<const clang::Expr *>> MemberValues;
+  std::set<unsigned> UnclearMembers; ///< and those that may get other values
   std::vector<const clang::CUDAKernelCallExpr *> Launches;
   /// References inside templates (offset and node), and those which an
   /// instantiation explained.
@@ -111,6 +114,7 @@ private:
   void element(const clang::Expr *E, Pointer P);
   void member(const clang::Expr *E, const Pointer &P, std::vector<const clang::Expr *> Path);
   bool elementArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);
+  void keepsTogether(const Pointer &P, llvm::ArrayRef<const clang::Expr *> Path, bool Stored);
   void leafAddress(const clang::Expr *E, const Pointer &P, const std::vector<std::string> &ArrayPath);
   std::optional<std::string> nameOf(const clang::MemberExpr *M) const;
   void addAccess(Access::Kind K, const clang::Expr *E, const Pointer &P, llvm::ArrayRef<const clang::Expr *> Path,

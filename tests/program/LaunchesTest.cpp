@@ -1,45 +1,12 @@
-// What the source says about launches, sizes and copies, without a toolkit: a
-// few declarations stand in for CUDA's headers.
+// What the source says about launches, sizes and copies.
 
-#include "analysis/program/Assemble.h"
-
-#include "clang/Frontend/ASTUnit.h"
-#include "clang/Tooling/Tooling.h"
-
-#include <gtest/gtest.h>
+#include "tests/program/ProgramOf.h"
 
 using namespace restride;
 
-static const char *const Runtime = R"(
-#pragma clang system_header
-#define __global__ __attribute__((global))
-#define __host__ __attribute__((host))
-#define __device__ __attribute__((device))
-typedef unsigned long size_t;
-struct dim3 { unsigned x, y, z; __host__ __device__ constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {} };
-typedef struct CUstream_st *cudaStream_t;
-enum cudaError_t { cudaSuccess };
-enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost };
-extern "C" cudaError_t cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t);
-extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, cudaStream_t = 0);
-extern "C" cudaError_t cudaMalloc(void **, size_t);
-extern "C" cudaError_t cudaMemcpy(void *, const void *, size_t, cudaMemcpyKind);
-extern "C" int atoi(const char *);
-struct P { float x, y; };
-)";
-
 static Program find(const std::string &Code) {
-  clang::tooling::FileContentMappings Files{{"/cuda/runtime.h", Runtime}};
-  std::string Text = "#include <runtime.h>\nstruct Q { float x, y; };\n__global__ void k(Q *p, int n);\n"
-                     "__global__ void k(Q *p, int n) { p[0].x = n; }\n" + Code;
-  std::unique_ptr<clang::ASTUnit> Ast = clang::tooling::buildASTFromCodeWithArgs(
-      Text, {"-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-isystem", "/cuda", "-std=c++17", "-Wno-unknown-cuda-version"},
-      "/code/input.cu", "restride", std::make_shared<clang::PCHContainerOperations>(),
-      clang::tooling::getClangStripDependencyFileAdjuster(), Files);
-  EXPECT_TRUE(Ast && !Ast->getDiagnostics().hasErrorOccurred());
-  ProgramFacts Facts;
-  readUnit(Ast->getASTContext(), {}, true, Facts);
-  return assemble(std::move(Facts));
+  return programOf("struct Q { float x, y; };\n__global__ void k(Q *p, int n);\n"
+                   "__global__ void k(Q *p, int n) { p[0].x = n; }\n" + Code);
 }
 
 TEST(Launches, areEvaluatedFromTheSource) {
