@@ -25,7 +25,7 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
     if (!Takes)
       continue;
     if (C.declared()) { // says nothing of how many threads there are
-      if (C.Lives == Memory::Declared)
+      if (C.Lives != Memory::Shared)
         Out.FootprintBytes += uint64_t(C.Elements.Count) * C.Type.Size;
       continue;
     }

@@ -21,6 +21,12 @@ std::optional<Refusal> refusalOf(const Candidate &C, const Layout &L) {
   if (isHelperWord(C.Type.Name))
     return Refusal{L.name().str(), C.Where, "'" + C.Type.Name + "' is a name that generated code uses itself"};
   auto Refuse = [&](const Location &At, std::string Why) { return Refusal{L.name().str(), At, std::move(Why)}; };
+  if (C.declared() && L.elementIsRecord()) {
+    uint64_t Bytes = L.allocationBytes(C.Type, uint64_t(C.Elements.Count)), Limit = C.Lives == Memory::Shared ? 48 << 10 : 64 << 10;
+    if (C.Lives != Memory::Global && Bytes > Limit)
+      return Refuse(C.ArrayWhere, "'" + C.Array + "' would have " + std::to_string(Bytes) + " bytes, more than " +
+                                      (C.Lives == Memory::Shared ? "shared" : "constant") + " memory holds");
+  }
   if (C.declared() && !L.elementIsRecord()) {
     if (!L.handleIsStruct())
       return Refuse(C.ArrayWhere, "'" + C.Array + "' is declared with its extent and is one tile as a whole; soa does that");

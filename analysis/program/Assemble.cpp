@@ -44,7 +44,7 @@ static void checkOrigins(Candidate &C, llvm::ArrayRef<NodeId> Class, const Progr
   }
   if (C.Elements.Count == 1 && !C.Elements.Assumed)
     C.Refusals.push_back({"", C.ArrayWhere, "it is one object and not an array"});
-  if (C.declared() && Class.size() > 1)
+  if (C.declared() && Class.size() > 1 && C.Refusals.empty())
     C.Refusals.push_back({"", C.ArrayWhere, "it is declared in device memory, and pointers lead to it from elsewhere"});
   if (!C.declared() && llvm::none_of(C.Calls, allocates))
     C.Refusals.push_back({"", C.ArrayWhere, "no cudaMalloc or cudaMallocManaged of this array is seen"});
@@ -78,7 +78,7 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
     if (F.Sites.Elements.Count > C.Elements.Count)
       C.Elements = F.Sites.Elements;
     bool Allocated = llvm::any_of(F.Sites.Calls, allocates);
-    if (C.Array.empty() || (Allocated && C.Elements.Count <= F.Sites.Elements.Count)) {
+    if (C.Array.empty() || (F.Sites.declared() && !Allocated) || (Allocated && C.Elements.Count <= F.Sites.Elements.Count)) {
       C.Array = F.Name;
       C.ArrayWhere = F.Where;
     }

@@ -186,7 +186,7 @@ struct KernelParameter {
 
 /// Where an array lives: allocated through a pointer, or declared with its
 /// extent ("__constant__ P table[64];").
-enum class Memory { Allocated, Declared, Shared };
+enum class Memory { Allocated, Global, Constant, Shared };
 
 struct Candidate {
   std::string Name;  ///< unique among the candidates: the record's, "P.d_in" where there are more

@@ -61,6 +61,8 @@ void UseClassifier::declaredArray(const Expr *E, const Pointer &P) {
     Array.Kernels.push_back(mangledKernel(Caller, Context));
   else if (OnDevice)
     Facts.DeviceUses.insert(P.Node);
+  if (!E->getType()->isConstantArrayType() || E->getType()->getAsArrayTypeUnsafe()->getElementType()->isArrayType())
+    return; // refused where it is declared
   const VarDecl *Variable = nullptr;
   const Expr *Outer = E;
   const Stmt *S = parent(Outer, &Variable);

@@ -114,7 +114,9 @@ std::optional<NodeId> Flow::node(const ValueDecl *D) {
   NodeId Node = make(D->getLocation(), Declared, record(Pointee ? Pointee : Referent ? Referent : Array), D->getNameAsString(),
                      functionAround(D->getDeclContext()));
   if (Array)
-    Facts[Node].Sites.Lives = D->hasAttr<CUDASharedAttr>() ? Memory::Shared : Memory::Declared;
+    Facts[Node].Sites.Lives = D->hasAttr<CUDASharedAttr>()     ? Memory::Shared
+                              : D->hasAttr<CUDAConstantAttr>() ? Memory::Constant
+                                                               : Memory::Global;
   if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D); P && !Facts[Node].Owner.empty())
     Facts[Node].Slot = Facts[Node].Owner + "#" + std::to_string(P->getFunctionScopeIndex());
   Facts[Node].ToElement = Referent != nullptr;
