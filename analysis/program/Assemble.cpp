@@ -3,6 +3,7 @@
 #include "analysis/program/Indexed.h"
 #include "analysis/program/Instances.h"
 #include "analysis/program/MergeSites.h"
+#include "analysis/program/Methods.h"
 #include "analysis/program/Skipped.h"
 
 #include <algorithm>
@@ -57,6 +58,7 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
     append(C.Aliases, F.Sites.Aliases);
     append(C.Shifts, F.Sites.Shifts);
     append(C.Arguments, F.Sites.Arguments);
+    append(C.MemberCalls, F.Sites.MemberCalls);
     append(C.Calls, F.Sites.Calls);
     append(C.Refusals, F.Sites.Refusals);
     for (const std::string &K : F.Kernels)
@@ -76,6 +78,8 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
     if (Graph.facts(N).Record == Record)
       for (const std::vector<std::string> &Path : Graph.facts(N).WholeArrays)
         keepWhole(C.Type, Path);
+  keepPartsWhole(C, Record, Graph);
+  addMethods(C, Record, Graph);
   joinCopies(C);
   dropRepeats(C);
   return C;
@@ -90,7 +94,7 @@ static std::vector<unsigned> places(const Candidate &C, llvm::ArrayRef<Declarati
         Out.push_back((S.*Member).Begin);
   };
   Add(C.Accesses, &Access::Whole), Add(C.Aliases, &Alias::Declaration), Add(C.Shifts, &Shift::Whole);
-  Add(C.Arguments, &Argument::Whole), Add(C.Calls, &HostCall::Callee), Add(C.Nulls, &NullValue::Whole);
+  Add(C.Arguments, &Argument::Whole), Add(C.MemberCalls, &MemberCall::Whole), Add(C.Calls, &HostCall::Callee), Add(C.Nulls, &NullValue::Whole);
   for (const Declaration &D : Declarations)
     for (const Declarator &One : D.Declarators)
       if (One.Candidate == Index)

@@ -44,6 +44,7 @@ struct NodeFacts {
   /// Refusals that hold unless some unit defines the function or variable.
   std::vector<std::pair<std::string, Refusal>> Needs;
   std::vector<std::vector<std::string>> WholeArrays; ///< paths of member arrays used as pointers
+  std::optional<Method> Body; ///< of a member function's object
   /// Collects sites; Candidate's other members are filled when classes are known.
   Candidate Sites;
 };
@@ -89,6 +90,8 @@ public:
   /// The value of one call, and one argument of a call, in \p Caller.
   NodeId callResult(const clang::CallExpr *Call, NodeId Result, const clang::FunctionDecl *Caller);
   NodeId argument(const clang::Expr *Argument, NodeId Parameter, const clang::FunctionDecl *Caller);
+  /// The object that a member function is called on; its MemberCalls name nodes of such.
+  NodeId object(const clang::CXXMethodDecl *F) { return make(F->getLocation(), Object, record(F->getParent()), F->getNameAsString(), F); }
   void unite(NodeId A, NodeId B);
   void bind(const clang::CallExpr *Call, NodeId Outside, NodeId Inside, const clang::FunctionDecl *Caller, bool Result = false);
   NodeId root(NodeId A) const;
@@ -117,7 +120,7 @@ public:
   llvm::ArrayRef<std::pair<NodeId, NodeId>> unions() const { return Unions; }
 
 private:
-  enum Kind { Declared, Result, CallResult, Argument };
+  enum Kind { Declared, Result, CallResult, Argument, Object };
   struct Key {
     Place At;
     Kind K;
