@@ -250,6 +250,7 @@ std::string Writer::run(HelperNeeds N) {
     Elements.push_back(storeFunction(R, L, H));
   for (const std::vector<std::string> &Path : N.PartStores)
     Elements.push_back(storeFunction(R, L, H, Path));
+  Elements.insert(Elements.end(), N.MethodCode.begin(), N.MethodCode.end());
   std::vector<std::string> Parts{L.definition(R, H)};
   if (R.Private && !Elements.empty())
     Parts[0] = withMembers(Parts[0], Elements);

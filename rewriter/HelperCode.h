@@ -10,6 +10,13 @@
 
 namespace restride {
 
+/// A member function for an element, or for the nested record that the path leads to.
+struct MethodUse {
+  std::vector<std::string> Path;
+  int Method = 0; ///< index in Candidate::Methods
+  auto operator<=>(const MethodUse &) const = default;
+};
+
 /// What a program needs of a layout's helper code.
 struct HelperNeeds {
   std::set<HostCall::Api> In, Out, Within; ///< copies into, out of and inside the layout
@@ -22,6 +29,8 @@ struct HelperNeeds {
   bool ForHost = false; ///< plain C++ reads the file too, and only needs the type
   /// Nested records stored as a whole: path of members.
   std::set<std::vector<std::string>> PartStores;
+  std::set<MethodUse> Methods;
+  std::vector<std::string> MethodCode; ///< the functions for them, see methodCode()
 };
 
 /// "ParticleSoA", or "particle_soa" beside lower-case names; different from

@@ -16,7 +16,7 @@ struct Move {
 /// What the runtime calls of \p M need of the helper code.
 void addCallNeeds(const Move &M, HelperNeeds &Needs);
 
-/// Edits for accesses, aliases, shifts, null values, tests, sizes and runtime calls, and
+/// Edits for accesses, member calls, aliases, shifts, null values, tests, sizes and runtime calls, and
 /// what they need of the helper code.
 std::vector<Edit> siteEdits(const Move &M, HelperNeeds &Needs);
 
@@ -28,6 +28,10 @@ std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llv
 /// Nothing where the path ends before a leaf. \p WithSubscripts says whether
 /// the last step's subscripts belong to the path too.
 std::optional<size_t> leafDepth(const Record &R, llvm::ArrayRef<Step> Path, bool &WithSubscripts);
+
+/// Why \p C's calls of member functions cannot be written for a layout in which
+/// elements are no records.
+std::optional<Refusal> memberCallObjection(const Candidate &C, const Layout &L);
 
 /// \p A reads or writes a leaf of \p R; a nested record that stays in one piece is one.
 bool isLeaf(const Record &R, const Access &A);

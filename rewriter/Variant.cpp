@@ -1,6 +1,7 @@
 #include "rewriter/Variant.h"
 #include "rewriter/Format.h"
 #include "rewriter/Friends.h"
+#include "rewriter/MethodCode.h"
 #include "rewriter/SiteEdits.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -42,6 +43,9 @@ std::optional<Refusal> refusalOf(const Candidate &C, const Layout &L) {
       if (!A.What.At.Terms.empty() && !A.Indexed)
         return Refuse(A.Where, Why);
   }
+  if (!L.elementIsRecord())
+    if (std::optional<Refusal> R = memberCallObjection(C, L))
+      return Refuse(R->Where, R->Reason);
   if (!L.elementIsRecord())
     for (const Access &A : C.Accesses) {
       bool Twice = uses(L.accessPattern(), "$i") > 1;
@@ -151,6 +155,12 @@ llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts) {
       Edits.push_back(std::move(*E));
   if (llvm::Error E = placeInstances(P, Edits))
     return E;
+  for (auto &[Key, H] : Code) {
+    llvm::Expected<std::vector<std::string>> Methods = methodCode(*H.M, P.Text, H.Needs);
+    if (!Methods)
+      return Methods.takeError();
+    H.Needs.MethodCode = std::move(*Methods);
+  }
   std::map<unsigned, std::string> Insertions;
   for (const auto &[Key, H] : Code)
     Insertions[Key.first] += formatFor(P.Text.at(Key.first).Path, helperCode(H.M->C.Type, H.M->L, H.M->Handle, H.Needs));

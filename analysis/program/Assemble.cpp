@@ -2,6 +2,7 @@
 #include "analysis/program/Indexed.h"
 #include "analysis/program/Instances.h"
 #include "analysis/program/MergeSites.h"
+#include "analysis/program/Methods.h"
 #include "analysis/program/Placement.h"
 #include "analysis/program/Skipped.h"
 
@@ -69,6 +70,7 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
     append(C.Aliases, F.Sites.Aliases);
     append(C.Shifts, F.Sites.Shifts);
     append(C.Arguments, F.Sites.Arguments);
+    append(C.MemberCalls, F.Sites.MemberCalls);
     append(C.Calls, F.Sites.Calls);
     append(C.Refusals, F.Sites.Refusals);
     for (const std::string &K : F.Kernels)
@@ -91,7 +93,9 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
       for (const std::vector<std::string> &Path : F.WholeRecords)
         keepWhole(C.Type, Path, true);
     }
+  keepPartsWhole(C, Record, Graph);
   limitLeaves(C.Type);
+  addMethods(C, Record, Graph);
   joinCopies(C);
   dropRepeats(C);
   return C;

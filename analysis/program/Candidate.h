@@ -78,6 +78,20 @@ struct Access {
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
+/// A member function or operator that changes an element, or a nested record
+/// in it, in place: p[i].move(dt), p[i] += v, p[i].pos += v.
+struct MemberCall {
+  Range Whole;
+  Range Object; ///< p[i] with the dot or arrow behind it; the operand alone of an operator
+  Element What;
+  std::vector<Step> Path; ///< to the nested record
+  std::vector<Range> Arguments; ///< as written
+  int Method = -1; ///< index in Candidate::Methods
+  bool Operator = false;
+  Location Where;
+  unsigned Instance = 0; ///< of the function around it, see FunctionInstances
+};
+
 /// `T &r = p[i];` or `T *q = p + i;` that never changes: it becomes an index.
 struct Alias {
   Range Declaration; ///< without the semicolon
@@ -151,6 +165,30 @@ struct SizeOf {
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
+/// A member function as a layout can write it a second time: a function of a
+/// pointer and an index. Its sites are relative to these two.
+struct Method {
+  std::string Name;  ///< "move", "add" for operator+=
+  std::string Types; ///< of its parameters: functions of one name and types need two names
+  std::string Class; ///< from anywhere in the program: "geo::P"
+  Location Where;
+  std::string Attributes; ///< "__host__ __device__ "
+  std::string Inline;     ///< "inline", "__forceinline__"
+  std::string Result;     ///< "void" where it gives back its object
+  bool Const = false;
+  bool NeedsFriend = false; ///< it uses what only the class and its friends can
+  std::vector<Range> Parameters;
+  Range Body; ///< with its braces
+  std::string Pointer, Index; ///< names that stand for the object
+  std::vector<Access> Accesses;
+  std::vector<MemberCall> Calls;
+  std::vector<SizeOf> Sizes;
+  std::vector<Range> Returns;   ///< "return *this;"
+  std::vector<Range> Members;   ///< names of static members and of types of the class
+  std::vector<std::string> Callees; ///< unqualified names of functions that it calls
+  std::vector<Refusal> Refusals;
+};
+
 /// A call of the CUDA runtime with the array.
 struct HostCall {
   enum Api { Malloc, MallocManaged, MallocAsync, Free, FreeAsync, Memcpy, MemcpyAsync, Memset, MemsetAsync,
@@ -215,6 +253,8 @@ struct Candidate {
   std::vector<Alias> Aliases;
   std::vector<Shift> Shifts;
   std::vector<Argument> Arguments;
+  std::vector<MemberCall> MemberCalls;
+  std::vector<Method> Methods; ///< that they call, directly or not
   std::vector<HostCall> Calls;
   std::vector<KernelParameter> Kernels; ///< that take it
   std::vector<Refusal> Refusals;

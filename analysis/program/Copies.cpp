@@ -3,6 +3,8 @@
 #include "analysis/program/Purity.h"
 
 #include "clang/AST/ExprCXX.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/Basic/SourceManager.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace clang;
@@ -80,11 +82,94 @@ static bool keepsAddress(const FunctionDecl *F, unsigned Depth) {
 
 bool worksOnCopies(const FunctionDecl *F) { return isPureFunction(F) && !keepsAddress(F, 0); }
 
+static bool isConstReference(QualType T) { return T->isLValueReferenceType() && T.getNonReferenceType().isConstQualified(); }
+
 bool takesCopies(const ParmVarDecl *P) {
   const FunctionDecl *F = dyn_cast<FunctionDecl>(P->getDeclContext());
-  QualType T = P->getType();
-  return F && T->isLValueReferenceType() && T.getNonReferenceType().isConstQualified() && !F->getReturnType()->isReferenceType() &&
-         worksOnCopies(F);
+  return F && isConstReference(P->getType()) && !F->getReturnType()->isReferenceType() && worksOnCopies(F);
+}
+
+namespace {
+
+/// Fields that a member function reads of a parameter and writes of its object.
+class ReadsAndWrites : public RecursiveASTVisitor<ReadsAndWrites> {
+public:
+  ReadsAndWrites(const CXXMethodDecl *F, const ParmVarDecl *P) : P(P) { TraverseStmt(F->getBody()); }
+
+  bool VisitDeclRefExpr(DeclRefExpr *E) {
+    if (E->getDecl() == P)
+      ++Uses;
+    return true;
+  }
+  bool VisitMemberExpr(MemberExpr *E) {
+    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E->getBase()->IgnoreParenImpCasts());
+    if (R && R->getDecl() == P && isa<FieldDecl>(E->getMemberDecl()))
+      Reads.push_back({E->getMemberDecl(), E->getExprLoc()});
+    return true;
+  }
+  bool VisitBinaryOperator(BinaryOperator *B) { return !B->isAssignmentOp() || write(B->getLHS(), B); }
+  bool VisitUnaryOperator(UnaryOperator *U) { return !U->isIncrementDecrementOp() || write(U->getSubExpr(), U); }
+  bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr *O) { return write(O->getArg(0), O); }
+  bool VisitCXXMemberCallExpr(CXXMemberCallExpr *C) { return write(C->getImplicitObjectArgument(), C); }
+  bool VisitStmt(Stmt *S) {
+    Loops |= isa<ForStmt, WhileStmt, DoStmt, CXXForRangeStmt, GotoStmt>(S);
+    return true;
+  }
+  bool VisitReturnStmt(ReturnStmt *R) {
+    const UnaryOperator *U = R->getRetValue() ? dyn_cast<UnaryOperator>(R->getRetValue()->IgnoreParenImpCasts()) : nullptr;
+    Other |= !U || !isa<CXXThisExpr>(U->getSubExpr()->IgnoreParenImpCasts());
+    return true;
+  }
+
+  bool returnsOther() const { return Other; }
+  /// No field of the parameter is read after the object's was written.
+  bool inOrder(const SourceManager &Sources) const {
+    if (Writes.empty() || Uses == 0)
+      return true;
+    if (Loops || Uses != Reads.size())
+      return false;
+    for (auto [Read, At] : Reads)
+      for (auto [Written, End] : Writes)
+        if ((!Written || Read == Written) && Sources.isBeforeInTranslationUnit(End, At))
+          return false;
+    return true;
+  }
+
+private:
+  /// The member of the object that \p E is in; null for the object itself.
+  bool write(const Expr *E, const Expr *Whole) {
+    const ValueDecl *Member = nullptr;
+    for (E = E->IgnoreParenImpCasts();; E = E->IgnoreParenImpCasts()) {
+      if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
+        Member = M->getMemberDecl(), E = M->getBase();
+      else if (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(E))
+        E = A->getBase();
+      else if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E))
+        E = U->getSubExpr();
+      else
+        break;
+    }
+    if (isa<CXXThisExpr>(E))
+      Writes.push_back({Member, Whole->getEndLoc()});
+    return true;
+  }
+
+  const ParmVarDecl *P;
+  unsigned Uses = 0; ///< of the parameter
+  bool Loops = false, Other = false;
+  std::vector<std::pair<const ValueDecl *, SourceLocation>> Reads, Writes;
+};
+
+} // namespace
+
+bool takesCopies(const ParmVarDecl *P, bool MayBeObject) {
+  const CXXMethodDecl *F = dyn_cast<CXXMethodDecl>(P->getDeclContext());
+  F = F ? dyn_cast_or_null<CXXMethodDecl>(F->getDefinition()) : nullptr;
+  if (!F || F->isStatic() || !isConstReference(P->getType()) || !isPureFunction(F, true) || keepsAddress(F, 0))
+    return false;
+  ReadsAndWrites Fields(F, F->getParamDecl(P->getFunctionScopeIndex()));
+  return !(F->getReturnType()->isReferenceType() && Fields.returnsOther()) &&
+         (!MayBeObject || Fields.inOrder(F->getASTContext().getSourceManager()));
 }
 
 } // namespace restride

@@ -22,6 +22,24 @@ std::optional<std::string> UseClassifier::nameOf(const MemberExpr *M) const {
   return R ? std::optional(View.text(*R).str()) : std::nullopt;
 }
 
+std::optional<std::vector<Step>> UseClassifier::steps(llvm::ArrayRef<const Expr *> Path) const {
+  std::vector<Step> Out;
+  for (const Expr *S : Path) {
+    if (const MemberExpr *M = dyn_cast<MemberExpr>(S)) {
+      std::optional<std::string> Name = nameOf(M);
+      if (!Name)
+        return std::nullopt;
+      Out.push_back({*Name, {}});
+      continue;
+    }
+    std::optional<Range> R = View.range(cast<ArraySubscriptExpr>(S)->getIdx()->getSourceRange());
+    if (!R)
+      return std::nullopt;
+    Out.back().Subscripts.push_back(*R);
+  }
+  return Out;
+}
+
 void UseClassifier::addAccess(Access::Kind K, const Expr *E, const Pointer &P, llvm::ArrayRef<const Expr *> Path,
                               const Expr *Value) {
   Access A;
@@ -46,19 +64,10 @@ void UseClassifier::addAccess(Access::Kind K, const Expr *E, const Pointer &P, l
       Operands.push_back(Subscript->getIdx());
   if (orderMatters(Operands))
     return refuse(P, E->getExprLoc(), "the order in which the parts of this access are evaluated matters, and would change");
-  for (const Expr *S : Path) {
-    if (const MemberExpr *M = dyn_cast<MemberExpr>(S)) {
-      std::optional<std::string> Name = nameOf(M);
-      if (!Name)
-        return Macro();
-      A.Path.push_back({*Name, {}});
-      continue;
-    }
-    std::optional<Range> R = View.range(cast<ArraySubscriptExpr>(S)->getIdx()->getSourceRange());
-    if (!R)
-      return Macro();
-    A.Path.back().Subscripts.push_back(*R);
-  }
+  std::optional<std::vector<Step>> Steps = steps(Path);
+  if (!Steps)
+    return Macro();
+  A.Path = std::move(*Steps);
   if (Value) {
     A.Value = View.range(Value->getSourceRange());
     if (!A.Value)
@@ -101,8 +110,10 @@ void UseClassifier::element(const Expr *E, Pointer P) {
   }
   if (copies(E, S))
     return addAccess(Access::Load, E, P, {});
-  if (isa<CXXOperatorCallExpr>(S))
-    return Unknown("an operator works on an element in place");
+  if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(S)) {
+    const CXXMethodDecl *F = dyn_cast_or_null<CXXMethodDecl>(O->getDirectCallee());
+    return F && O->getArg(0) == E ? inPlace(O, F, E, P, {}) : Unknown("an operator works on an element in place");
+  }
   if (const CallExpr *Call = dyn_cast<CallExpr>(S)) {
     if (!elementArgument(Call, E, P))
       Unknown("an element is passed by reference");
@@ -174,7 +185,7 @@ void UseClassifier::member(const Expr *E, const Pointer &P, std::vector<const Ex
     Graph.facts(P.Node).WholeArrays.push_back(names(Path));
     return addAccess(Access::Leaf, E, P, Path);
   }
-  if (const CXXRecordDecl *Nested = T->getAsCXXRecordDecl()) {
+  if (T->isRecordType()) {
     if (const ImplicitCastExpr *Const = dyn_cast_or_null<ImplicitCastExpr>(S); Const && Const->getCastKind() == CK_NoOp) {
       Outer = Const;
       S = parent(Outer, &Variable);
@@ -198,8 +209,11 @@ void UseClassifier::member(const Expr *E, const Pointer &P, std::vector<const Ex
       keepsTogether(P, Path, false);
       return addAccess(Access::PartLoad, E, P, Path);
     }
-    return Unknown("the nested record '" + (M ? M->getMemberDecl()->getNameAsString() : Nested->getNameAsString()) +
-                   "' is used in place as a whole");
+    if (const CXXOperatorCallExpr *O = dyn_cast_or_null<CXXOperatorCallExpr>(S); O && O->getArg(0) == Outer)
+      if (const CXXMethodDecl *F = dyn_cast_or_null<CXXMethodDecl>(O->getDirectCallee()))
+        return inPlace(O, F, Outer, P, Path);
+    // As one piece it can be used like any field.
+    Graph.facts(P.Node).WholeArrays.push_back(names(Path));
   }
   std::vector<std::string> ArrayPath;
   for (size_t I = Path.size(); I-- > 0;)

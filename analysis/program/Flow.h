@@ -50,6 +50,7 @@ struct NodeFacts {
   std::vector<std::tuple<Place, unsigned, Refusal>> CountMembers;
   std::vector<std::vector<std::string>> WholeArrays;  ///< paths of member arrays used as pointers
   std::vector<std::vector<std::string>> WholeRecords; ///< paths of nested records that stay in one piece
+  std::optional<Method> Body; ///< of a member function's object
   /// Collects sites; Candidate's other members are filled when classes are known.
   Candidate Sites;
 };
@@ -98,6 +99,8 @@ public:
   /// The value of one call, and one argument of a call, in \p Caller.
   NodeId callResult(const clang::CallExpr *Call, NodeId Result, const clang::FunctionDecl *Caller);
   NodeId argument(const clang::Expr *Argument, NodeId Parameter, const clang::FunctionDecl *Caller);
+  /// The object that a member function is called on; its MemberCalls name nodes of such.
+  NodeId object(const clang::CXXMethodDecl *F) { return make(F->getLocation(), Object, record(F->getParent()), F->getNameAsString(), F); }
   void unite(NodeId A, NodeId B);
   void bind(const clang::CallExpr *Call, NodeId Outside, NodeId Inside, const clang::FunctionDecl *Caller, bool Result = false);
   NodeId root(NodeId A) const;
@@ -126,7 +129,7 @@ public:
   llvm::ArrayRef<std::pair<NodeId, NodeId>> unions() const { return Unions; }
 
 private:
-  enum Kind { Declared, Result, CallResult, Argument };
+  enum Kind { Declared, Result, CallResult, Argument, Object };
   struct Key {
     Place At;
     Kind K;

@@ -49,6 +49,8 @@ void indexParameters(Flow &Graph, std::vector<Declaration> &Declarations, const 
     };
     for (Access &A : F.Sites.Accesses)
       Add(A.What, A.Where);
+    for (MemberCall &C : F.Sites.MemberCalls)
+      Add(C.What, C.Where);
     for (Alias &A : F.Sites.Aliases)
       Add(A.What, F.Where);
     for (Shift &S : F.Sites.Shifts)

@@ -136,7 +136,7 @@ private:
         S.Instance = Id;
     };
     All(F.Sites.Nulls), All(F.Sites.Tests), All(F.Sites.Sizes), All(F.Sites.Accesses), All(F.Sites.Aliases);
-    All(F.Sites.Shifts), All(F.Sites.Arguments), All(F.Sites.Calls);
+    All(F.Sites.Shifts), All(F.Sites.Arguments), All(F.Sites.MemberCalls), All(F.Sites.Calls);
   }
 
   Instance another(const std::string &F) {

@@ -87,6 +87,18 @@ static llvm::iterator_range<const Expr *const *> argumentsOf(const CallExpr *C) 
   return {Begin, Begin + C->getNumArgs()};
 }
 
+/// What a member function is called on is a variable of the function around it.
+static bool isLocalObject(const CallExpr *Call) {
+  const Expr *Object = nullptr;
+  if (const CXXMemberCallExpr *M = dyn_cast<CXXMemberCallExpr>(Call))
+    Object = M->getImplicitObjectArgument();
+  else if (isa<CXXOperatorCallExpr>(Call))
+    Object = Call->getArg(0);
+  const DeclRefExpr *R = Object ? dyn_cast<DeclRefExpr>(Object->IgnoreParenImpCasts()) : nullptr;
+  const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+  return V && V->hasLocalStorage() && !V->getType()->isReferenceType() && !V->getType()->isPointerType();
+}
+
 /// The element or nested record \p E, used by \p Parent, can be a copy there.
 bool UseClassifier::copies(const Expr *E, const Stmt *Parent) {
   if (const CXXConstructExpr *C = dyn_cast_or_null<CXXConstructExpr>(Parent)) {
@@ -108,7 +120,7 @@ bool UseClassifier::copies(const Expr *E, const Stmt *Parent) {
   if (Method && Call->getArg(0) == E)
     return objectCanBeCopy(Method, Call, Context);
   const ParmVarDecl *P = parameterOf(E, Call);
-  return P && takesCopies(P) && !hasRival(Callee, P);
+  return P && (takesCopies(P) || takesCopies(P, !isLocalObject(Call))) && !hasRival(Callee, P);
 }
 
 /// \p M names a member function, called on what \p Path leads to; \p M is its last step.
@@ -120,13 +132,86 @@ void UseClassifier::memberFunction(const MemberExpr *M, const Pointer &P, std::v
   const CXXMemberCallExpr *Call = dyn_cast_or_null<CXXMemberCallExpr>(S);
   if (!Call || F->isStatic())
     return refuse(P, M->getExprLoc(), "a static member function is called through an element");
-  if (!objectCanBeCopy(F, Call, Context) || changesBefore(M->getBase(), argumentsOf(Call)))
-    return refuse(P, M->getExprLoc(), "a member function changes an element in place");
+  // A private function is called from where the element is, and not by a friend.
+  bool Callable = F->getAccess() == AS_public || llvm::any_of(F->getParent()->fields(), [](const FieldDecl *D) { return D->getAccess() != AS_public; });
+  if (!Callable || !objectCanBeCopy(F, Call, Context) || changesBefore(M->getBase(), argumentsOf(Call))) {
+    Path.pop_back();
+    return inPlace(Call, F, M->getBase(), P, Path);
+  }
   Access::Kind Kind = Path.size() > 1 ? Access::PartLoad : Access::Load;
   bool Implicit = isa<CXXConversionDecl>(F) && M->getMemberLoc().isInvalid();
   if (Implicit)
     Path.pop_back();
   addAccess(Kind, Implicit ? M->getBase() : M, P, Path);
+}
+
+/// What a function that works in place gives back is a field, which is used at once.
+static bool usedAtOnce(const CallExpr *Call, ASTContext &Context) {
+  const Expr *E = Call;
+  for (auto Parents = Context.getParents(*E); !Parents.empty(); Parents = Context.getParents(*E)) {
+    const Expr *Up = Parents[0].get<Expr>();
+    if (const CastExpr *Cast = dyn_cast_or_null<CastExpr>(Up); Cast && Cast->getCastKind() == CK_LValueToRValue)
+      return true;
+    if (const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(Up))
+      return B->isAssignmentOp() && B->getLHS() == E;
+    if (const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(Up))
+      return U->isIncrementDecrementOp();
+    if (!Up || !isa<ParenExpr, ImplicitCastExpr>(Up))
+      return false;
+    E = Up;
+  }
+  return false;
+}
+
+/// \p Call changes the element, or nested record, \p Object, as \p F says.
+void UseClassifier::inPlace(const CallExpr *Call, const CXXMethodDecl *F, const Expr *Object, const Pointer &P, llvm::ArrayRef<const Expr *> Path) {
+  auto Unknown = [&](std::string What) { refuse(P, Call->getExprLoc(), std::move(What)); };
+  std::string Name = "'" + F->getNameAsString() + "'";
+  QualType Result = F->getReturnType();
+  if (Result->isLValueReferenceType() && Result->getPointeeType()->getAsCXXRecordDecl() == F->getParent()) {
+    if (!resultIsUnused(Call))
+      return Unknown("the result of " + Name + ", which works on an element in place, is used");
+  } else if (Result->isReferenceType() && !resultIsUnused(Call) && !usedAtOnce(Call, Context)) {
+    return Unknown("the reference that " + Name + " gives back is kept or passed on");
+  }
+  const CXXMethodDecl *Definition = dyn_cast_or_null<CXXMethodDecl>(F->getDefinition());
+  if (!Definition || !View.isUserCode(F->getLocation()))
+    return Unknown(Name + " works on an element in place, and its body is not seen");
+  const MemberExpr *Member = dyn_cast<MemberExpr>(Call->getCallee()->IgnoreParens());
+  bool Implicit = Member && Member->isImplicitAccess();
+  MemberCall Site;
+  Site.Operator = isa<CXXOperatorCallExpr>(Call);
+  Site.Where = View.where(Call->getExprLoc());
+  std::optional<Range> Whole = View.range(Call->getSourceRange()), Text = View.range(Object->getSourceRange());
+  std::optional<Range> Name_ = Member ? View.range(Member->getMemberLoc()) : Text;
+  std::optional<Element> What = elementOf(P, Call->getExprLoc());
+  if (!What)
+    return;
+  if (!Whole || !Text || !Name_)
+    return Unknown(std::string("this call") + View.whyNoRange(Call->getExprLoc()));
+  Site.Whole = *Whole;
+  Site.What = *What;
+  Site.Object = {Implicit ? Name_->Begin : Text->Begin, Site.Operator ? Text->End : Name_->Begin};
+  std::optional<std::vector<Step>> Steps = steps(Path);
+  if (!Steps)
+    return Unknown(std::string("this call") + View.whyNoRange(Call->getExprLoc()));
+  Site.Path = *Steps;
+  std::vector<const Expr *> Operands = operands(P);
+  for (const Expr *A : argumentsOf(Call)) {
+    if ((Site.Operator && A == Call->getArg(0)) || isa<CXXDefaultArgExpr>(A))
+      continue;
+    Operands.push_back(A);
+    std::optional<Range> R = View.range(A->getSourceRange());
+    if (!R)
+      return Unknown(std::string("this call") + View.whyNoRange(A->getExprLoc()));
+    Site.Arguments.push_back(*R);
+  }
+  if (orderMatters(Operands))
+    return Unknown("the order in which the parts of this call are evaluated matters, and would change");
+  NodeId Node = Graph.object(Definition);
+  Site.Method = Node;
+  Facts.Methods.push_back({Definition, Node});
+  Graph.facts(P.Node).Sites.MemberCalls.push_back(std::move(Site));
 }
 
 /// A copy of the element \p E whose type follows the element's: auto, a

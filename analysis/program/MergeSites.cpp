@@ -23,6 +23,9 @@ void dropRepeats(Candidate &C) {
   dropRepeats(C.Accesses, [](const Access &A, const Access &B) {
     return A.K == B.K && A.Whole == B.Whole && A.Instance == B.Instance && samePath(A.Path, B.Path);
   });
+  dropRepeats(C.MemberCalls, [](const MemberCall &A, const MemberCall &B) {
+    return A.Whole == B.Whole && A.Instance == B.Instance && A.Method == B.Method && samePath(A.Path, B.Path);
+  });
   dropRepeats(C.Aliases, [](const Alias &A, const Alias &B) { return A.Declaration == B.Declaration && A.Instance == B.Instance; });
   dropRepeats(C.Shifts, [](const Shift &A, const Shift &B) { return A.Whole == B.Whole && A.Instance == B.Instance; });
   dropRepeats(C.Arguments, [](const Argument &A, const Argument &B) { return A.Whole == B.Whole && A.Instance == B.Instance; });
@@ -34,10 +37,19 @@ void dropRepeats(Candidate &C) {
     return A.Where == B.Where && A.Layout == B.Layout && A.Reason == B.Reason;
   });
   // One text that reads differently in two instantiations cannot be edited.
+  auto Conflict = [&](const auto &A, const auto &B) {
+    if (A.Whole == B.Whole && A.Instance == B.Instance)
+      C.Refusals.push_back({"", A.Where, "this access means different things in two instantiations"});
+  };
   for (size_t I = 0; I < C.Accesses.size(); ++I)
     for (size_t J = I + 1; J < C.Accesses.size(); ++J)
-      if (C.Accesses[I].Whole == C.Accesses[J].Whole && C.Accesses[I].Instance == C.Accesses[J].Instance)
-        C.Refusals.push_back({"", C.Accesses[I].Where, "this access means different things in two instantiations"});
+      Conflict(C.Accesses[I], C.Accesses[J]);
+  for (size_t I = 0; I < C.MemberCalls.size(); ++I) {
+    for (size_t J = I + 1; J < C.MemberCalls.size(); ++J)
+      Conflict(C.MemberCalls[I], C.MemberCalls[J]);
+    for (const Access &A : C.Accesses)
+      Conflict(C.MemberCalls[I], A);
+  }
 }
 
 /// The two sides of a device-to-device copy were met one by one.

@@ -15,7 +15,7 @@ static std::vector<unsigned> places(const Program &P, size_t Index) {
         Out.push_back((S.*Member).Begin);
   };
   Add(C.Accesses, &Access::Whole), Add(C.Aliases, &Alias::Declaration), Add(C.Shifts, &Shift::Whole);
-  Add(C.Arguments, &Argument::Whole), Add(C.Calls, &HostCall::Callee), Add(C.Nulls, &NullValue::Whole);
+  Add(C.Arguments, &Argument::Whole), Add(C.MemberCalls, &MemberCall::Whole), Add(C.Calls, &HostCall::Callee), Add(C.Nulls, &NullValue::Whole);
   for (const Declaration &D : P.Declarations)
     for (const Declarator &One : D.Declarators)
       if (One.Candidate == int(Index))

@@ -154,7 +154,7 @@ static bool pure(const Stmt *S, Scope In) {
 }
 
 bool isPure(const Expr *E) { return pure(E, {}); }
-bool isPureFunction(const FunctionDecl *F) { return pureFunction(F, 0, isa<CXXConstructorDecl>(F)); }
+bool isPureFunction(const FunctionDecl *F, bool OwnObject) { return pureFunction(F, 0, OwnObject || isa<CXXConstructorDecl>(F)); }
 
 namespace {
 

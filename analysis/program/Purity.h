@@ -11,8 +11,9 @@ namespace restride {
 /// of arithmetic library functions (min, sqrtf).
 bool isPure(const clang::Expr *E);
 
-/// \p F's body is seen and changes nothing but its own locals.
-bool isPureFunction(const clang::FunctionDecl *F);
+/// \p F's body is seen and changes nothing but its own locals and, with
+/// \p OwnObject, the object that it is called on.
+bool isPureFunction(const clang::FunctionDecl *F, bool OwnObject = false);
 
 /// \p P is a const reference that its function reads and does not keep or give
 /// back: a copy does as well.
@@ -27,6 +28,10 @@ bool mayChange(const clang::Expr *E, const clang::CXXRecordDecl *Record);
 /// \p P is a const reference that its function reads and does not keep or give
 /// back: a copy does as well.
 bool takesCopies(const clang::ParmVarDecl *P);
+
+/// \p P is a const reference of a member function that changes nothing but its
+/// object. A copy does as well, even of that same object if \p MayBeObject.
+bool takesCopies(const clang::ParmVarDecl *P, bool MayBeObject);
 
 /// The object of the member function \p F, or what its reference parameters are
 /// bound to, may be a copy: it changes nothing, and keeps or compares no address.

@@ -195,7 +195,7 @@ static const TypedefNameDecl *typedefAround(const CXXRecordDecl *D) {
   return nullptr;
 }
 
-static std::string qualifiedName(const CXXRecordDecl *D) {
+std::string qualifiedName(const CXXRecordDecl *D) {
   const TypedefNameDecl *Alias = typedefAround(D);
   std::string Out = Alias ? Alias->getName().str() : D->getName().str();
   for (const DeclContext *C = D->getDeclContext(); C; C = C->getParent())

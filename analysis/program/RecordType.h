@@ -23,6 +23,9 @@ struct RecordFacts {
 /// its elements.
 RecordFacts recordFacts(const clang::CXXRecordDecl *D, const clang::ASTContext &Context, const SourceView &View);
 
+/// The record's name from anywhere in the program: "geo::P".
+std::string qualifiedName(const clang::CXXRecordDecl *D);
+
 /// Marks the member at \p Path (names of members) as one that stays whole: a
 /// member array, or only the nested records in it.
 void keepWhole(Record &R, llvm::ArrayRef<std::string> Path, bool OnlyNested = false);

@@ -345,6 +345,7 @@ public:
       if (!isa<ImplicitValueInitExpr>(Init))
         Classifier.flowInto(*Node, Init);
     }
+    Classifier.readMethods();
   }
 
 private:

@@ -72,6 +72,8 @@ struct UnitFacts {
   std::vector<Call> Calls;
   /// Declared arrays that a device function uses: any kernel may call it.
   std::set<NodeId> DeviceUses;
+  /// Member functions that work on elements in place, with their objects.
+  std::vector<std::pair<const clang::CXXMethodDecl *, NodeId>> Methods;
   bool Alone = true; ///< the program has no other unit, which could change what both see
 };
 
@@ -93,6 +95,10 @@ public:
   void callResult(const clang::CallExpr *E, NodeId Node);
   /// An argument of a call whose parameter is \p Parameter.
   void passed(const clang::CallExpr *Call, const clang::Expr *Argument, NodeId Parameter);
+  /// `this` in a member function whose object is \p Node: element \p IndexName of \p PointerName.
+  void object(const clang::CXXThisExpr *E, NodeId Node, const std::string &PointerName, const std::string &IndexName);
+  /// Reads the member functions that work on elements in place.
+  void readMethods();
   /// The value that \p Source brings into \p Node is known, or the class is refused.
   void flowInto(NodeId Node, const clang::Expr *Source);
 
@@ -117,11 +123,14 @@ private:
   void keepsTogether(const Pointer &P, llvm::ArrayRef<const clang::Expr *> Path, bool Stored);
   void leafAddress(const clang::Expr *E, const Pointer &P, const std::vector<std::string> &ArrayPath);
   std::optional<std::string> nameOf(const clang::MemberExpr *M) const;
+  std::optional<std::vector<Step>> steps(llvm::ArrayRef<const clang::Expr *> Path) const;
   void addAccess(Access::Kind K, const clang::Expr *E, const Pointer &P, llvm::ArrayRef<const clang::Expr *> Path,
                  const clang::Expr *Value = nullptr);
   // MemberCalls.cpp
   bool copies(const clang::Expr *E, const clang::Stmt *Parent);
   void memberFunction(const clang::MemberExpr *M, const Pointer &P, std::vector<const clang::Expr *> Path);
+  void inPlace(const clang::CallExpr *Call, const clang::CXXMethodDecl *F, const clang::Expr *Object, const Pointer &P,
+               llvm::ArrayRef<const clang::Expr *> Path);
   bool typeIsDeduced(const clang::Expr *E) const;
   // HostSites.cpp
   bool runtimeCall(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P, bool AddressOf);
