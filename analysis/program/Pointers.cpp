@@ -308,42 +308,6 @@ bool UseClassifier::comparison(const BinaryOperator *B, const Expr *E, const Poi
   return true;
 }
 
-/// The pointer goes on to another node.
-void UseClassifier::shifted(const Expr *E, const Pointer &P) {
-  if (leavesDeclaredArray(E, P))
-    return;
-  std::optional<Range> R = View.range(E->getSourceRange());
-  if (!R && P.Terms.empty() && P.Base && Graph.facts(P.Node).Slot.empty())
-    return; // by a macro, as it is
-  std::optional<Element> What = elementOf(P, E->getExprLoc());
-  if (R && What)
-    Graph.facts(P.Node).Sites.Shifts.push_back({*R, *What, View.where(E->getExprLoc())});
-  else if (!R)
-    refuse(P, E->getExprLoc(), "a macro's body moves the pointer");
-}
-
-void UseClassifier::asArgument(const Expr *E, const Pointer &P, NodeId Parameter) {
-  NodeId Outside = Graph.argument(E, Parameter, Caller);
-  Graph.unite(P.Node, Outside);
-  if (leavesDeclaredArray(E, P))
-    return;
-  std::optional<Range> R = View.range(E->getSourceRange());
-  Argument Site;
-  Site.Parameter = Graph.facts(Parameter).Slot;
-  Site.ByReference = Graph.facts(Parameter).ToElement;
-  Site.Where = View.where(E->getExprLoc());
-  if (R) {
-    std::optional<Element> What = elementOf(P, E->getExprLoc());
-    if (!What)
-      return;
-    Site.Whole = *R;
-    Site.What = *What;
-  } else if (!P.Terms.empty() || !Graph.facts(P.Node).Slot.empty()) {
-    return refuse(P, E->getExprLoc(), "a macro's body moves the pointer");
-  }
-  Graph.facts(P.Node).Sites.Arguments.push_back(std::move(Site));
-}
-
 void UseClassifier::addressOfPointer(const Expr *E, const Pointer &P) {
   const Expr *Outer = E;
   const Stmt *Above = parent(Outer);
@@ -355,41 +319,6 @@ void UseClassifier::addressOfPointer(const Expr *E, const Pointer &P) {
   if (Call && runtimeCall(Call, Outer, P, true))
     return;
   refuse(P, E->getExprLoc(), "the address of the pointer is taken");
-}
-
-void UseClassifier::pointerArgument(const CallExpr *Call, const Expr *E, const Pointer &P) {
-  auto Unknown = [&](std::string What) { refuse(P, E->getExprLoc(), std::move(What)); };
-  const FunctionDecl *Callee = Call->getDirectCallee();
-  if (!Callee)
-    return Unknown("the pointer is passed through a function pointer");
-  if (runtimeCall(Call, E, P, false))
-    return;
-  std::string Name = "'" + Callee->getNameAsString() + "'";
-  unsigned Argument = std::find(Call->arg_begin(), Call->arg_end(), E) - Call->arg_begin();
-  if (isa<CXXOperatorCallExpr>(Call) || Argument >= Callee->getNumParams())
-    return Unknown("the pointer is passed to " + Name + ", which takes anything");
-  bool Swap = Callee->isInStdNamespace() && Callee->getName() == "swap" && Call->getNumArgs() == 2;
-  if (Swap)
-    return P.Terms.empty() ? flowInto(P.Node, Call->getArg(1 - Argument)) : Unknown("a pointer into the array is swapped");
-  const ParmVarDecl *Parameter = Callee->getParamDecl(Argument);
-  std::optional<NodeId> Node = Graph.node(Parameter);
-  if (!Node)
-    return Unknown("the pointer is passed to " + Name + ", whose parameter cannot be followed");
-  if (!Callee->isDefined())
-    Graph.require(P.Node, ownerOf(Callee, View), E->getExprLoc(), "the pointer is passed to " + Name + ", whose body is not seen");
-  asArgument(E, P, *Node);
-}
-
-void UseClassifier::pointerInitialises(const VarDecl *V, const Expr *E, const Pointer &P) {
-  if (!P.Terms.empty() && V->isLocalVarDecl() && !isModified(Facts, V))
-    return makeAlias(V, P);
-  if (V->isInitCapture())
-    return refuse(P, V->getLocation(), "a lambda captures the pointer under another name");
-  std::optional<NodeId> Node = Graph.node(V);
-  if (!Node)
-    return refuse(P, V->getLocation(), "'" + V->getName().str() + "' holds the pointer in a way that cannot be followed");
-  Graph.unite(P.Node, *Node);
-  shifted(E, P);
 }
 
 } // namespace restride

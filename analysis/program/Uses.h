@@ -3,10 +3,11 @@
 // member access, a copy, a call, another pointer. What it does not know refuses
 // the array, with the place.
 //
-// Pointers.cpp follows pointers, Elements.cpp elements and their members,
-// Aliases.cpp names of elements, HostSites.cpp calls of the CUDA runtime,
-// DeclaredArrays.cpp arrays that are declared in device memory;
-// Origins.cpp looks the other way, at what is assigned to a pointer.
+// Pointers.cpp follows pointers, Passing.cpp what they are passed to,
+// Elements.cpp elements and their members, Aliases.cpp names of elements,
+// HostSites.cpp calls of the CUDA runtime, DeclaredArrays.cpp arrays that are
+// declared in device memory; Origins.cpp looks the other way, at what is
+// assigned to a pointer.
 #pragma once
 
 #include "analysis/program/Flow.h"

@@ -95,14 +95,14 @@ static_assert(sizeof(Body) == 32, "the host keeps its record");
 // SOA-NEXT: BodySoA_pos_limit(p, i2, Body::Most);
 // SOA-NEXT: for (int i = 0; i < 2; ++i)
 // SOA-NEXT: BodySoA_hit(p, i2, i, dt);
-// SOA: static inline __host__ __device__ void BodySoA_add(BodySoA p, ptrdiff_t i, const Body &o) {
-// SOA-NEXT: p.mass[i] += o.mass;
-// SOA-NEXT: BodySoA_pos_add(p, i, o.pos);
-// SOA-NEXT: }
 // SOA: static inline __host__ __device__ float &BodySoA_subscript(BodySoA p2, ptrdiff_t i, int p) { return p2.hits[p][i]; }
 // SOA: static inline __host__ __device__ bool BodySoA_take(BodySoA p, ptrdiff_t i, float m) {
 // SOA-NEXT: Body old = BodySoA_load(p, i);
 // SOA: p.state[i] = Body::Held;
+// SOA: static inline __host__ __device__ void BodySoA_add(BodySoA p, ptrdiff_t i, const Body &o) {
+// SOA-NEXT: p.mass[i] += o.mass;
+// SOA-NEXT: BodySoA_pos_add(p, i, o.pos);
+// SOA-NEXT: }
 // TILE: static inline __host__ __device__ void BodyTile32_swap(BodyTile32 *p, ptrdiff_t i) {
 // TILE-NEXT: Body t = BodyTile32_load(p, i);
 // TILE-NEXT: t.pos = BodyTile32_load(p, i).vel;
@@ -137,7 +137,7 @@ __global__ void k(Body *p, Body *q, int n) {
   // SOA: BodySoA_pos_limit(p, s, i - 3);
   // ALIGN: p[s].pos.limit(i - 3);
   p[i][1] = p[i][0] + 1;
-  // SOA: BodySoA_subscript(p, i, 1) = BodySoA_subscript(p, i, 0) + 1;
+  // SOA: BodySoA_subscript(p, i, 1) = BodySoA_load(p, i)[0] + 1;
   if (p[i].take(1))
     // SOA: if (BodySoA_take(p, i, 1))
     q[i].swap();

@@ -1,0 +1,140 @@
+#include "analysis/program/FunctionVisitor.h"
+#include "analysis/program/Launches.h"
+#include "analysis/program/UnitVisitor.h"
+
+using namespace clang;
+
+namespace restride {
+
+namespace {
+
+class UseVisitor : public FunctionVisitor<UseVisitor> {
+public:
+  UseVisitor(Unit &U, const SourceView &View, Flow &Graph, ASTContext &Context)
+      : U(U), View(View), Graph(Graph), Classifier(Context, View, Graph, U.Facts) {}
+
+  bool VisitDeclRefExpr(DeclRefExpr *E) { return reference(E, E->getDecl()); }
+  bool VisitMemberExpr(MemberExpr *E) { return reference(E, E->getMemberDecl()); }
+  bool VisitCallExpr(CallExpr *E) {
+    const FunctionDecl *Callee = E->getDirectCallee();
+    if (inTemplate() || !Callee)
+      return true;
+    Classifier.enter(functionAround(Function));
+    if (std::optional<NodeId> Node = Graph.result(Callee))
+      Classifier.callResult(E, *Node);
+    for (unsigned I = 0; I < std::min(E->getNumArgs(), Callee->getNumParams()); ++I)
+      if (std::optional<NodeId> Node = Graph.node(Callee->getParamDecl(I)); Node && !isa<CXXOperatorCallExpr>(E) && !isa<CXXDefaultArgExpr>(E->getArg(I)))
+        Classifier.passed(E, E->getArg(I), *Node);
+    return true;
+  }
+  bool VisitReturnStmt(ReturnStmt *R) {
+    Classifier.enter(functionAround(Function));
+    if (!inTemplate() && Function && R->getRetValue())
+      if (std::optional<NodeId> Node = Graph.result(Function))
+        Classifier.flowInto(*Node, R->getRetValue());
+    return true;
+  }
+  bool VisitVarDecl(VarDecl *V) {
+    if (!inTemplate() && !isa<ParmVarDecl>(V) && V->getInit())
+      Initialised.push_back(V);
+    return true;
+  }
+  bool VisitParmVarDecl(ParmVarDecl *P) {
+    if (!inTemplate() && P->hasDefaultArg() && !P->hasUninstantiatedDefaultArg())
+      Initialised.push_back(P);
+    return true;
+  }
+  bool VisitInitListExpr(InitListExpr *L) {
+    Classifier.enter(functionAround(Function));
+    if (!inTemplate())
+      initialises(L->getSemanticForm() ? L->getSemanticForm() : L);
+    return true;
+  }
+  bool VisitCXXConstructorDecl(CXXConstructorDecl *C) {
+    Classifier.enter(C);
+    if (!C->isDependentContext())
+      for (const CXXCtorInitializer *I : C->inits())
+        if (std::optional<NodeId> Node = I->getMember() && I->isWritten() ? Graph.node(I->getMember()) : std::nullopt)
+          Classifier.flowInto(*Node, I->getInit());
+    return true;
+  }
+  bool VisitFieldDecl(FieldDecl *F) {
+    Classifier.enter(nullptr);
+    if (std::optional<NodeId> Node = Graph.node(F); Node && F->hasInClassInitializer())
+      Classifier.flowInto(*Node, F->getInClassInitializer());
+    return true;
+  }
+
+  void finish() {
+    for (const VarDecl *V : Initialised) {
+      std::optional<NodeId> Node = Graph.node(V);
+      if (!Node || U.Facts.Aliases.count(V->getLocation().getRawEncoding()) || Graph.facts(*Node).Sites.declared())
+        continue;
+      const Expr *Init = isa<ParmVarDecl>(V) ? cast<ParmVarDecl>(V)->getDefaultArg() : V->getInit();
+      if (const InitListExpr *L = dyn_cast<InitListExpr>(Init)) {
+        if (L->getNumInits() == 0)
+          continue;
+        Init = L->getInit(0);
+      }
+      Classifier.enter(functionAround(V->getDeclContext()));
+      if (!isa<ImplicitValueInitExpr>(Init))
+        Classifier.flowInto(*Node, Init);
+    }
+    Classifier.readMethods();
+  }
+
+private:
+  /// Which member each initialiser is for is in the semantic form, where inner
+  /// braces that the source leaves out are lists too.
+  void initialises(const InitListExpr *L) {
+    const CXXRecordDecl *Record = L->getType()->getAsCXXRecordDecl();
+    for (const Expr *Init : L->inits())
+      if (const InitListExpr *Inner = dyn_cast_or_null<InitListExpr>(Init))
+        initialises(Inner);
+    if (!Record || !Record->isAggregate() || Record->isUnion())
+      return;
+    for (const FieldDecl *F : Record->fields()) {
+      unsigned At = F->getFieldIndex() + Record->getNumBases();
+      std::optional<NodeId> Node = Graph.node(F);
+      if (Node && At < L->getNumInits() && L->getInit(At) && !isa<ImplicitValueInitExpr, CXXDefaultInitExpr>(L->getInit(At)))
+        Classifier.flowInto(*Node, L->getInit(At));
+    }
+  }
+
+  bool reference(const Expr *E, const ValueDecl *D) {
+    if (inTemplate()) {
+      if (std::optional<NodeId> Node = isa<VarDecl, FieldDecl>(D) ? Graph.node(D) : std::nullopt)
+        U.Facts.InTemplates.push_back({E->getExprLoc(), *Node});
+      return true;
+    }
+    U.Facts.Explained.insert(E->getExprLoc().getRawEncoding());
+    Classifier.enter(functionAround(Function));
+    Classifier.reference(E, D);
+    return true;
+  }
+
+  Unit &U;
+  const SourceView &View;
+  Flow &Graph;
+  UseClassifier Classifier;
+  std::vector<const VarDecl *> Initialised;
+};
+
+} // namespace
+
+void collectUses(Unit &U, const SourceView &View, Flow &Graph, ASTContext &Context) {
+  UseVisitor V(U, View, Graph, Context);
+  for (Decl *D : U.Scope)
+    V.TraverseDecl(D);
+  V.finish();
+  for (NodeId Node : U.Facts.DeviceUses)
+    for (const FunctionDecl *Kernel : U.Kernels)
+      Graph.facts(Node).Kernels.push_back(mangledKernel(Kernel, Context));
+  // What no instantiation shows is not known: a template nobody uses, a branch
+  // of `if constexpr` that is never taken.
+  for (const auto &[L, Node] : U.Facts.InTemplates)
+    if (!U.Facts.Explained.count(L.getRawEncoding()))
+      Graph.refuse(Node, L, "this use is in a template, or a part of one, that is not instantiated");
+}
+
+} // namespace restride
