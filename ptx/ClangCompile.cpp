@@ -1,11 +1,11 @@
-// Variants differ below the #includes of system headers only, and the headers of
-// CUDA take most of the time. They are parsed once into a preamble that every
-// variant reuses. It ends before the first header of the user's, which a variant
-// may change.
+// System headers, above all those of CUDA, take most of the time and are the same
+// in all variants. They are parsed once into a preamble that every variant
+// reuses: the program's own first lines, up to a header of the user's, which a
+// variant may change; or all of the program's system headers, put before it.
 #include "ptx/ClangInvocation.h"
 #include "ptx/Compile.h"
 #include "ptx/HostSource.h"
-#include "ptx/UserIncludes.h"
+#include "ptx/SystemHeaders.h"
 
 #include "clang/Basic/DiagnosticIDs.h"
 #include "clang/Basic/DiagnosticOptions.h"
@@ -77,7 +77,8 @@ struct Base {
   std::string MainFile;
   std::shared_ptr<clang::CompilerInvocation> Invocation;
   /// Without it every variant is compiled from scratch: slower, and the same.
-  std::optional<clang::PrecompiledPreamble> Preamble;
+  std::optional<clang::PrecompiledPreamble> Preamble = std::nullopt;
+  std::string Prefix = ""; ///< what the preamble needs before the text of the main file
 };
 
 class ClangCompiler : public Compiler {
@@ -86,12 +87,12 @@ public:
   ClangCompiler(std::string Text, Base Lean, Base Full)
       : Text(std::move(Text)), Full(std::move(Full)),
         Ready(std::async(std::launch::async,
-                         [this, Lean = std::move(Lean)]() mutable { return build(std::move(Lean)); })) {}
+                         [this, Lean = std::move(Lean)]() mutable { return build(std::move(Lean), true); })) {}
 
   Expected<std::string> compile(ArrayRef<SourceText> Changed) override;
 
 private:
-  std::shared_ptr<const Base> build(Base B) const;
+  std::shared_ptr<const Base> build(Base B, bool HeadersFirst) const;
   std::shared_ptr<const Base> fullBase();
 
   std::string Text; ///< of the original
@@ -105,13 +106,8 @@ private:
 } // namespace
 
 /// A failure here is none: errors in headers come back with compile().
-std::shared_ptr<const Base> ClangCompiler::build(Base B) const {
+static std::optional<clang::PrecompiledPreamble> buildPreamble(const Base &B, StringRef Text, clang::PreambleBounds Bounds) {
   std::unique_ptr<MemoryBuffer> Buffer = MemoryBuffer::getMemBufferCopy(Text, B.MainFile);
-  clang::PreambleBounds Bounds =
-      clang::ComputePreambleBounds(B.Invocation->getLangOpts(), Buffer->getMemBufferRef(), /*MaxLines=*/0);
-  size_t End = firstUserInclude(Text, B.MainFile, *B.Invocation);
-  if (End < Bounds.Size)
-    Bounds = {unsigned(End), /*PreambleEndsAtStartOfLine=*/true};
   clang::DiagnosticOptions DiagOptions;
   FirstError Errors;
   auto Diags = makeIntrusiveRefCnt<clang::DiagnosticsEngine>(clang::DiagnosticIDs::create(), DiagOptions, &Errors,
@@ -120,24 +116,49 @@ std::shared_ptr<const Base> ClangCompiler::build(Base B) const {
   ErrorOr<clang::PrecompiledPreamble> Built = clang::PrecompiledPreamble::Build(
       *B.Invocation, Buffer.get(), Bounds, Diags, vfs::getRealFileSystem(),
       std::make_shared<clang::PCHContainerOperations>(), /*StoreInMemory=*/true, /*StoragePath=*/"", Callbacks);
-  if (Built && !Diags->hasErrorOccurred())
-    B.Preamble.emplace(std::move(*Built));
+  if (!Built || Diags->hasErrorOccurred())
+    return std::nullopt;
+  return std::move(*Built);
+}
+
+/// \p HeadersFirst: all system headers may come before the program.
+std::shared_ptr<const Base> ClangCompiler::build(Base B, bool HeadersFirst) const {
+  UserFolders Folders(*B.Invocation);
+  if (HeadersFirst && StringRef(B.MainFile).find_first_of("\"\\") == StringRef::npos) // for #line
+    if (std::optional<std::string> Headers = systemHeaders(Text, B.MainFile, Folders)) {
+      B.Preamble = buildPreamble(B, *Headers, {unsigned(Headers->size()), /*PreambleEndsAtStartOfLine=*/true});
+      B.Prefix = *Headers + "#line 1 \"" + B.MainFile + "\"\n";
+    }
+  if (!B.Preamble) {
+    clang::PreambleBounds Bounds =
+        clang::ComputePreambleBounds(B.Invocation->getLangOpts(), MemoryBufferRef(Text, B.MainFile), /*MaxLines=*/0);
+    size_t End = firstUserInclude(Text, B.MainFile, Folders);
+    if (End < Bounds.Size)
+      Bounds = {unsigned(End), /*PreambleEndsAtStartOfLine=*/true};
+    B.Preamble = buildPreamble(B, Text, Bounds);
+    B.Prefix = "";
+  }
   return std::make_shared<const Base>(std::move(B));
 }
 
 std::shared_ptr<const Base> ClangCompiler::fullBase() {
-  std::call_once(FullOnce, [&] { FullReady = build(std::move(Full)); });
+  std::call_once(FullOnce, [&] { FullReady = build(std::move(Full), false); });
   return FullReady;
 }
 
-/// With headers that have new text, the preamble is of use if it has none of them.
-static void usePreamble(const Base &B, clang::CompilerInvocation &Call, MemoryBuffer &Main,
-                        IntrusiveRefCntPtr<vfs::FileSystem> &Files) {
-  if (B.Preamble && Main.getBuffer().starts_with(B.Preamble->getContents()) &&
-      B.Preamble->CanReuse(Call, Main.getMemBufferRef(), B.Preamble->getBounds(), *Files))
-    B.Preamble->AddImplicitPreamble(Call, Files, &Main);
-  else
-    Call.getPreprocessorOpts().addRemappedFile(B.MainFile, &Main);
+/// Gives \p Call its main file, after the headers that changed. A preamble that
+/// read one of those, through -include say, is of no use.
+static std::unique_ptr<MemoryBuffer> setMainFile(const Base &B, StringRef Text, clang::CompilerInvocation &Call,
+                                                 IntrusiveRefCntPtr<vfs::FileSystem> &Files) {
+  std::unique_ptr<MemoryBuffer> Main = MemoryBuffer::getMemBufferCopy(B.Prefix + Text.str(), B.MainFile);
+  if (B.Preamble && Main->getBuffer().starts_with(B.Preamble->getContents()) &&
+      B.Preamble->CanReuse(Call, Main->getMemBufferRef(), B.Preamble->getBounds(), *Files)) {
+    B.Preamble->AddImplicitPreamble(Call, Files, Main.get());
+    return Main;
+  }
+  Main = MemoryBuffer::getMemBufferCopy(Text, B.MainFile);
+  Call.getPreprocessorOpts().addRemappedFile(B.MainFile, Main.get());
+  return Main;
 }
 
 static bool isSameFile(StringRef A, StringRef B) { return A == B || sys::fs::equivalent(A, B); }
@@ -154,8 +175,7 @@ static Expected<std::string> compileWith(const Base &B, StringRef MainText, Arra
       Headers.push_back(MemoryBuffer::getMemBufferCopy(S.Text, S.Path));
       Call->getPreprocessorOpts().addRemappedFile(S.Path, Headers.back().get());
     }
-  std::unique_ptr<MemoryBuffer> Main = MemoryBuffer::getMemBufferCopy(MainText, B.MainFile);
-  usePreamble(B, *Call, *Main, Files);
+  std::unique_ptr<MemoryBuffer> Main = setMainFile(B, MainText, *Call, Files);
   Call->getPreprocessorOpts().RetainRemappedFileBuffers = true; // we own them
   // A compiler process leaks on purpose; this one goes on.
   Call->getFrontendOpts().DisableFree = false;
@@ -218,8 +238,8 @@ Expected<std::unique_ptr<Compiler>> createClangCompiler(StringRef MainFile, Stri
   if (!Full)
     return Full.takeError();
   initializeBackEnd((*Full)->getFrontendOpts().LLVMArgs);
-  return std::make_unique<ClangCompiler>(Text.str(), Base{MainFile.str(), std::move(*Lean), std::nullopt},
-                                         Base{MainFile.str(), std::move(*Full), std::nullopt});
+  return std::make_unique<ClangCompiler>(Text.str(), Base{MainFile.str(), std::move(*Lean)},
+                                         Base{MainFile.str(), std::move(*Full)});
 }
 
 } // namespace restride::ptx

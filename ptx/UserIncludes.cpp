@@ -1,6 +1,5 @@
 #include "ptx/UserIncludes.h"
 
-#include "clang/Basic/TokenKinds.h"
 #include "clang/Frontend/CompilerInvocation.h"
 #include "clang/Lex/DependencyDirectivesScanner.h"
 #include "clang/Lex/HeaderSearchOptions.h"
@@ -13,66 +12,65 @@ namespace restride::ptx {
 using namespace llvm;
 namespace scan = clang::dependency_directives_scan;
 
-namespace {
-
-/// Where Clang looks for the user's headers, in its order.
-struct UserFolders {
-  std::vector<std::string> Quoted, Angled;
-};
-
-} // namespace
-
-static UserFolders userFolders(StringRef MainFile, const clang::CompilerInvocation &Invocation) {
+UserFolders::UserFolders(const clang::CompilerInvocation &Invocation) {
   auto Absolute = [&](StringRef Path) {
     SmallString<256> Out(Path);
     sys::path::make_absolute(Invocation.getFileSystemOpts().WorkingDir, Out);
     return Out.str().str();
   };
-  UserFolders Out;
-  Out.Quoted.push_back(Absolute(sys::path::parent_path(MainFile)));
-  // A folder that is a system's too is only that.
-  StringSet<> System;
-  for (const clang::HeaderSearchOptions::Entry &E : Invocation.getHeaderSearchOpts().UserEntries)
+  ArrayRef<clang::HeaderSearchOptions::Entry> Entries = Invocation.getHeaderSearchOpts().UserEntries;
+  StringSet<> System; // one that is a system's too is only that
+  for (const clang::HeaderSearchOptions::Entry &E : Entries)
     if (E.Group != clang::frontend::Quoted && E.Group != clang::frontend::Angled)
       System.insert(Absolute(E.Path));
-  for (const clang::HeaderSearchOptions::Entry &E : Invocation.getHeaderSearchOpts().UserEntries) {
+  for (const clang::HeaderSearchOptions::Entry &E : Entries) {
     if (E.Group == clang::frontend::Quoted)
-      Out.Quoted.push_back(Absolute(E.Path));
+      Quoted.push_back(Absolute(E.Path));
     if (E.Group == clang::frontend::Angled && !System.contains(Absolute(E.Path)))
-      Out.Angled.push_back(Absolute(E.Path));
+      Angled.push_back(Absolute(E.Path));
   }
-  return Out;
 }
 
-static bool existsIn(ArrayRef<std::string> Folders, StringRef Name) {
-  return any_of(Folders, [&](StringRef Folder) {
+std::optional<std::string> UserFolders::findIn(ArrayRef<std::string> Folders, StringRef Name) const {
+  for (const std::string &Folder : Folders) {
     SmallString<256> Path(Folder);
     sys::path::append(Path, Name);
-    return sys::fs::exists(Path);
-  });
+    if (sys::fs::exists(Path))
+      return Path.str().str();
+  }
+  return std::nullopt;
 }
 
-/// \p Name with its quotes or angle brackets, or something else.
-static bool isUserHeader(StringRef Name, const UserFolders &Folders) {
-  StringRef Plain = Name.drop_front().drop_back();
-  if (Name.starts_with("<"))
-    return existsIn(Folders.Angled, Plain);
-  if (Name.starts_with("\""))
-    return sys::path::is_absolute(Plain) || existsIn(Folders.Quoted, Plain) || existsIn(Folders.Angled, Plain);
-  return true;
+IncludedFile UserFolders::find(StringRef Name, StringRef Folder) const {
+  bool InQuotes = Name.starts_with("\"");
+  if (!InQuotes && !Name.starts_with("<"))
+    return {IncludedFile::Unknown, ""};
+  Name = Name.drop_front().drop_back();
+  std::optional<std::string> Found;
+  if (sys::path::is_absolute(Name))
+    Found = Name;
+  if (!Found && InQuotes)
+    Found = findIn(Folder.str(), Name);
+  if (!Found && InQuotes)
+    Found = findIn(Quoted, Name);
+  if (!Found)
+    Found = findIn(Angled, Name);
+  if (!Found)
+    return {};
+  return {IncludedFile::User, *Found};
 }
 
-size_t firstUserInclude(StringRef Text, StringRef MainFile, const clang::CompilerInvocation &Invocation) {
+size_t firstUserInclude(StringRef Text, StringRef MainFile, const UserFolders &Folders) {
   SmallVector<scan::Token> Tokens;
   SmallVector<scan::Directive> Directives;
   if (clang::scanSourceForDependencyDirectives(Text, Tokens, Directives))
     return 0;
-  UserFolders Folders = userFolders(MainFile, Invocation);
   for (const scan::Directive &D : Directives) {
     if (D.Kind != scan::pp_include && D.Kind != scan::pp_include_next && D.Kind != scan::pp_import)
       continue;
     // '#', "include", the name
-    if (D.Tokens.size() < 3 || isUserHeader(Text.substr(D.Tokens[2].Offset, D.Tokens[2].Length), Folders))
+    StringRef Name = D.Tokens.size() < 3 ? "" : Text.substr(D.Tokens[2].Offset, D.Tokens[2].Length);
+    if (Folders.find(Name, sys::path::parent_path(MainFile)).What != IncludedFile::System)
       return D.Tokens.front().Offset;
   }
   return StringRef::npos;

@@ -158,6 +158,23 @@ TEST_P(CompileHeaders, aHeaderThatSetsUpASystemHeader) {
   EXPECT_EQ(recordIn({{"record.h", "#define NDEBUG\nstruct P { float x, pad, y; };\n#include <cassert>\n"}}), "wide");
 }
 
+/// Nor what comes of the order of the user's headers and the system's.
+TEST_P(CompileHeaders, aSystemHeaderThatSetsUpAnother) {
+  Folder.write("system/choose.h", "#ifdef WIDE\n#define PAD float pad;\n#else\n#define PAD\n#endif\n");
+  Folder.write("system/has.h", "#define HAS_PAD\n#define PAD float pad;\n");
+  Folder.write("chosen.h", "#define WIDE\n#include <choose.h>\nstruct P { float x; PAD float y; };\n");
+  Folder.write("early.h", "struct P { float x;\n#ifdef HAS_PAD\nfloat pad;\n#endif\nfloat y; };\n");
+  Folder.write("undone.h", "#include <has.h>\n#undef PAD\n#define PAD\nstruct P { float x; PAD float y; };\n");
+  Folder.write("done.h", "#include <has.h>\nstruct P { float x; PAD float y; };\n");
+  Options.Flags.insert(Options.Flags.end(), {"-isystem", "system"});
+  for (auto [Header, Expected] : {std::pair("chosen.h", "wide"), {"early.h", "narrow"}, {"undone.h", "narrow"}, {"done.h", "wide"}}) {
+    Folder.write("sim.cu", "#include \"" + std::string(Header) + "\"\n#include <has.h>\n" + Kernel);
+    create("sim.cu");
+    EXPECT_EQ(recordIn({}), Expected) << Header;
+    EXPECT_EQ(recordIn({{Header, Folder.read(Header) + "// changed\n"}}), Expected) << Header;
+  }
+}
+
 TEST_P(CompileHeaders, anErrorInAHeaderNamesIt) {
   Folder.write("record.h", Record);
   Folder.write("sim.cu", "#include \"record.h\"\n" + std::string(Kernel));
@@ -207,7 +224,8 @@ INSTANTIATE_TEST_SUITE_P(Both, CompileHeaders, testing::Values("clang", "nvcc"),
 /// Clang reads CUDA's headers once, wherever the user's headers stand.
 TEST(CompileHeadersWithClang, isFastAfterThePreamble) {
   for (std::string Includes : {"#include \"record.h\"\n", " #include \"record.h\"\n#include <cstdio>\n",
-                               "// sim\n#include \"record.h\"\n", "#include <cstdio>\n#include \"record.h\"\n"}) {
+                               "// sim\n#include \"record.h\"\n", "#include <cstdio>\n#include \"record.h\"\n",
+                               "#include \"record.h\"\n#include <algorithm>\n#include <iostream>\n#include <vector>\n"}) {
     test::TemporaryFolder Folder;
     CompileOptions Options;
     const char *Home = getenv("CUDA_PATH") ? getenv("CUDA_PATH") : getenv("CUDA_HOME");
@@ -219,7 +237,7 @@ TEST(CompileHeadersWithClang, isFastAfterThePreamble) {
     llvm::cantFail(C->compile({}));
     Clock::time_point Middle = Clock::now();
     llvm::cantFail(C->compile({{Header, WideRecord}}));
-    EXPECT_LT((Clock::now() - Middle) * 2, Middle - Start) << Includes;
+    EXPECT_LT((Clock::now() - Middle) * 3, Middle - Start) << Includes;
   }
 }
 

@@ -123,7 +123,8 @@ TEST_F(ParseTest, checksASetOfFiles) {
   };
   EXPECT_EQ(Check({}), "");
   EXPECT_EQ(Check({{B, "typedef int S;\n"}}), "unknown type name 'T'");
-  EXPECT_EQ(Check({{B, "#pragma once\ntypedef int S;\nconstexpr int Once = 1;\n"}, {Sim, "#include \"a.h\"\n#include \"b.h\"\nS t;\n"}}), "");
+  EXPECT_EQ(Check({{B, "#pragma once\ntypedef int S;\nconstexpr int Once = 1;\n"},
+                   {Sim, "#include \"a.h\"\n#include \"b.h\"\nS t;\n"}}), "");
   EXPECT_EQ(Folder.read("b.h"), "#pragma once\ntypedef int T;\n");
 }
 
