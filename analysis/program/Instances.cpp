@@ -163,7 +163,17 @@ private:
     }
   }
 
+  /// Every level of a recursion has the handle on its stack.
+  void checkRecursion(const std::string &F, bool Recursive) {
+    for (const Binding &B : Graph.bindings())
+      if (B.Callee == F && !B.Result && (B.Caller == F || Recursive)) {
+        NodeFacts &Inside = Graph.facts(B.Inside);
+        Inside.Sites.Refusals.push_back({"soa", Inside.Where, "'" + Inside.Function + "' calls itself, and its stack would grow by a struct of pointers a call"});
+      }
+  }
+
   void process(const std::string &F, bool Recursive) {
+    checkRecursion(F, Recursive);
     std::vector<Call> Calls = callsOf(F);
     std::vector<Group> Groups = groups(Calls);
     while (Groups.size() > 1 && joinPermutations(Groups))

@@ -21,10 +21,8 @@ __host__ __device__ static inline P *skip(P *const p, int n) { return p + n; }
 
 __device__ void step(P *p, const int n) {
   // SOA: __device__ void step(PSoA p, ptrdiff_t p_index, const int n) {
-  if (n > 0)
-    step(p, n - 1);
-  p->x += first(p);
-  // SOA: p.x[p_index] += first(p, p_index);
+  p->x += first(p) + n;
+  // SOA: p.x[p_index] += first(p, p_index) + n;
 }
 __device__ float first(const P p[], int i) { return p[i].x; }
 // SOA: __device__ float first(PSoA p, ptrdiff_t p_index, int i) { return p.x[p_index + i]; }

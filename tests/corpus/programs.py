@@ -1,0 +1,119 @@
+"""The public programs, where they come from, and what is expected of each.
+
+Nothing of theirs is kept in this repository: `fetch.py` brings them, at these
+commits, into a folder outside of it.
+"""
+
+from dataclasses import dataclass
+from typing import Dict, Optional, Tuple
+
+LAYOUTS = ("soa", "asta32", "aos-align16")
+FASTEST = "fastest"  # no --layout: what restride picks by itself
+
+
+@dataclass(frozen=True)
+class Repository:
+    name: str
+    url: str
+    commit: str
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A line changed in the fetched copy, before anything else happens to it."""
+
+    file: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """A file the program writes. Without a tolerance it must be the same bytes;
+    with one, each number may differ by that part of its column's largest magnitude."""
+
+    name: str
+    tolerance: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    repository: Repository
+    root: str  # folder of the repository that becomes the program's
+    sources: Tuple[str, ...]  # all translation units
+    arguments: Tuple[str, ...] = ()
+    flags: Tuple[str, ...] = ("-std=c++17",)
+    only: Tuple[str, ...] = ()  # paths below root to take; empty: all
+    edits: Tuple[Edit, ...] = ()
+    inputs: Tuple[str, ...] = ()  # files read at run time
+    timeout_s: int = 120
+    small: Optional[Tuple[str, ...]] = None  # arguments for the emulation on the CPU; none: it cannot run there
+    small_verdict: bool = True  # whether the verdict holds for small sizes too
+    small_edits: Tuple[Edit, ...] = ()  # on top of the edits, for the emulation
+
+    moves: Tuple[str, ...] = ()  # records whose arrays must take every layout
+    refused: Optional[Dict[str, str]] = None  # record, array or record:layout, to a part of the sentence
+    picked: str = ""  # what restride must do to all of them by itself: kept, rewritten, or either
+
+    verdict: str = ""  # a line that a right run prints, as a regular expression
+    drop: Tuple[str, ...] = ()  # lines of standard output that differ from run to run
+    results: Tuple[ResultFile, ...] = ()
+    copies: bool = True  # whether copies back to the host are the same bits in every run
+    note: str = ""  # for the reader of the table
+
+
+HECBENCH = Repository("hecbench", "https://github.com/zjin-lcf/HeCBench", "f27000a5188f8ac79bd43fc95a1b3f890c18823d")
+RSBENCH = Repository("rsbench", "https://github.com/ANL-CESAR/RSBench", "34b644787ea9af4fb188e1253da72e09bbed9989")
+PROCUDA = Repository("procuda", "https://github.com/deeperlearning/professional-cuda-c-programming",
+                     "ee58310bcdcec62a609f02b6c5193452d8102183")
+
+TIMES = r"(?i)\btime\b"  # lines that print times say so, in most of these programs
+
+PROGRAMS = (
+    Program("nbody", HECBENCH, "src/nbody-cuda", ("main.cu", "GSimulation.cu"), ("6000", "10"), small=("64", "3"),
+            moves=("Particle",), verdict=r"^PASS$", drop=(TIMES, "Average Performance")),
+    Program("projectile", HECBENCH, "src/projectile-cuda", ("Projectile.cu",), ("10",), small=("2",),
+            small_edits=(Edit("Projectile.cu", "num_elements = 10000000", "num_elements = 5000"),),
+            moves=("Projectile",), verdict=r"^PASS$", drop=(TIMES,)),
+    Program("bezier-surface", HECBENCH, "src/bezier-surface-cuda", ("main.cu",), ("-n", "1024"), small=("-g", "32", "-n", "64"),
+            inputs=("input/control.txt",), moves=("XYZ",), verdict=r"^PASS$", drop=(TIMES,),
+            note="writes past its array unless -n is a multiple of the block size"),
+    Program("interleave", HECBENCH, "src/interleave-cuda", ("main.cu",), ("100",), small=("1",),
+            small_edits=(Edit("main.cu", "#define COUNT 4096", "#define COUNT 4"),),
+            moves=("INTERLEAVED_T",), refused={"NON_INTERLEAVED_T": "one object and not an array"}, drop=(TIMES,)),
+    Program("sheath", HECBENCH, "src/sheath-cuda", ("main.cu",),
+            edits=(Edit("main.cu", "#define NUM_TS 1000 ", "#define NUM_TS 200 "), Edit("main.cu", "ts % 1000 ", "ts % 200 ")),
+            small=(), small_edits=(
+                Edit("main.cu", "#define NUM_TS 200 ", "#define NUM_TS 25 "), Edit("main.cu", "ts % 200 ", "ts % 25 "),
+                Edit("main.cu", "#define NUM_IONS 500000", "#define NUM_IONS 1000"),
+                Edit("main.cu", "#define NUM_ELECTRONS 500000", "#define NUM_ELECTRONS 1000")),
+            moves=("Particle",), drop=(TIMES, "dphi"), results=(ResultFile("result.dat", 1e-2),), copies=False,
+            note="float atomics: the order of additions differs from run to run"),
+    Program("lavaMD", HECBENCH, "src/lavaMD-cuda", ("main.cu", "util/num/num.cu", "util/timer/timer.cu"), ("-boxes1d", "10"),
+            small=("-boxes1d", "2"), flags=("-std=c++17", "-DOUTPUT"), moves=("box_str", "FOUR_VECTOR"),
+            refused={f"FOUR_VECTOR.{name}": "written by a macro's body" for name in ("rA_shared", "rB_shared")}, drop=(r"^[0-9.]+ s$",),
+            results=(ResultFile("result.txt"),)),
+    Program("su3", HECBENCH, "src/su3-cuda", ("su3_nn_bench.cu",), tuple("-i 10 -l 16 -t 128 -v 3 -w 1".split()),
+            small=tuple("-i 1 -l 2 -t 128 -v 3 -w 0".split()), flags=("-std=c++17", "-DMILC_COMPLEX"), moves=("site", "fsu3_matrix"),
+            refused={f"{record}:{FASTEST}": "in text that the preprocessor leaves out" for record in ("site", "fsu3_matrix")},
+            drop=(TIMES, "GFLOP", "GByte", "memory usage", "allocation"), copies=False,
+            note="checks its result with assert; copies fields back that nobody wrote"),
+    Program("chemv", HECBENCH, "src/chemv-cuda", ("main.cu", "kernel.cu"), small=(),
+            edits=(Edit("main.cu", "#define REPEAT 1000", "#define REPEAT 1"),), moves=("ComplexFloat",), drop=(TIMES,),
+            note="its own check compares NaNs, and passes, if the kernels run 1000 times as in the original"),
+    Program("simpleMathAoS", PROCUDA, "examples", ("chapter04/simpleMathAoS.cu",), small=(),
+            small_edits=(Edit("chapter04/simpleMathAoS.cu", "#define LEN 1<<22", "#define LEN 1<<12"),),
+            only=("chapter04/simpleMathAoS.cu", "common/common.h"), moves=("innerStruct",), drop=("elapsed",)),
+    Program("gamma-correction", HECBENCH, "src/gamma-correction-cuda", ("main.cu",), ("512", "512", "256", "10"),
+            small=("32", "32", "64", "1"),
+            moves=("ImgPixel",), picked="kept", verdict=r"^PASS$", drop=(TIMES,)),
+    Program("layout", HECBENCH, "src/layout-cuda", ("main.cu",), ("10",),
+            refused={"AppleTree": "comes from a cast from 'int *'", "ApplesOnTrees": "comes from a cast from 'int *'"},
+            verdict=r"^PASS$", drop=(TIMES,)),
+    Program("rsbench", RSBENCH, "cuda", tuple(f"{name}.cu" for name in "main simulation io init material utils".split()),
+            ("-s", "small", "-m", "event"), small=tuple("-s small -m event -l 100 -P 20 -W 5".split()), small_verdict=False,
+            moves=("Pole", "Window"), verdict=r"^Verification checksum: 880018 \(Valid\)$",
+            drop=(TIMES, "Runtime", "Initialization Complete", "Lookups/s"),
+            note="with -std=c++17, as CUDA 13's Thrust wants it; the Makefile says c++14"),
+)
