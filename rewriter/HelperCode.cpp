@@ -273,10 +273,12 @@ std::string Writer::run(HelperNeeds N) {
   if (!N.Fill.empty())
     Parts.push_back(fill(N));
   llvm::append_range(Parts, symbolCode(R, L, H, N));
+  if (size_t At = Parts[0].find("__align__("); N.ForHost && At != std::string::npos)
+    Parts[0].replace(At, 9, "alignas"); // which is no word of CUDA's
   std::string Out;
   bool Guarded = false;
   for (const std::string &P : Parts) {
-    if (N.ForHost && !Guarded && (L.elementIsRecord() || &P != &Parts.front())) {
+    if (N.ForHost && !Guarded && &P != &Parts.front()) {
       Out += "\n#ifdef __CUDACC__";
       Guarded = true;
     }

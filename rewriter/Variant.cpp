@@ -133,7 +133,7 @@ llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts) {
     if (std::optional<Refusal> R = refusalOf(C, L))
       return llvm::createStringError("'" + C.Name + "' cannot take " + L.name() + ": " + R->Reason);
     if (alignsInPlace(P, Layouts, I)) {
-      Edits.push_back({{*C.AttributeAt, *C.AttributeAt}, {" __align__(" + std::to_string(L.inPlaceAlignment()) + ")"}});
+      Edits.push_back({{*C.AttributeAt, *C.AttributeAt}, {(P.HostUnits ? " alignas(" : " __align__(") + std::to_string(L.inPlaceAlignment()) + ")"}});
       continue;
     }
     Moves[I] = std::make_unique<Move>(Move{C, L, handleName(C.Type, L, P.Identifiers)});
