@@ -130,7 +130,9 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
         for (const Layout *L : catalogue().drop_front())
           if (std::optional<Refusal> R = refusalOf(C, *L)) {
             R->Layout = L->name().str();
-            Described.Refusals.push_back(describe(*R, In.Names));
+            Report::Refusal New = describe(*R, In.Names);
+            if (llvm::none_of(Described.Refusals, [&](const Report::Refusal &Old) { return Old.Layout == New.Layout && Old.Reason == New.Reason; }))
+              Described.Refusals.push_back(std::move(New));
           }
       Out.Candidates.push_back(std::move(Described));
       continue;

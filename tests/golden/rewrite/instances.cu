@@ -42,12 +42,12 @@ __device__ float both(const P *p, const P *q, int i) { return p[i].x * q[i].y; }
 // B: __device__ float both(PSoA p, PSoA q, int i) { return p.x[i] * q.y[i]; }
 // BOTH: __device__ float both(PSoA p, PSoA q, int i) { return p.x[i] * q.y[i]; }
 
-// Calls itself.
-__host__ __device__ float sum(const P *p, int n) { return n ? p[n - 1].x + sum(p, n - 1) : 0; }
-// A: __host__ __device__ float sum(PSoA p, int n) { return n ? p.x[n - 1] + sum(p, n - 1) : 0; }
-// TILE: __host__ __device__ float sum(const PTile32 *p, int n) { return n ? p[(n - 1) >> 5].x[(n - 1) & 31] + sum(p, n - 1) : 0; }
-// B: __host__ __device__ float sum(PSoA p, int n) { return n ? p.x[n - 1] + sum(p, n - 1) : 0; }
-// BOTH: __host__ __device__ float sum(PSoA p, int n) { return n ? p.x[n - 1] + sum(p, n - 1) : 0; }
+// On the host too.
+__host__ __device__ float sum(const P *p, int n) { float s = 0; for (int i = 0; i < n; ++i) s += p[i].x; return s; }
+// A: __host__ __device__ float sum(PSoA p, int n) { float s = 0; for (int i = 0; i < n; ++i) s += p.x[i]; return s; }
+// TILE: __host__ __device__ float sum(const PTile32 *p, int n) { float s = 0; for (int i = 0; i < n; ++i) s += p[i >> 5].x[i & 31]; return s; }
+// B: __host__ __device__ float sum(PSoA p, int n) { float s = 0; for (int i = 0; i < n; ++i) s += p.x[i]; return s; }
+// BOTH: __host__ __device__ float sum(PSoA p, int n) { float s = 0; for (int i = 0; i < n; ++i) s += p.x[i]; return s; }
 
 template <int N> __device__ void times(P *p, int i) { p[i].y *= N; }
 // A: template <int N> __device__ void times(PSoA p, int i) { p.y[i] *= N; }
