@@ -33,6 +33,8 @@ std::optional<Refusal> refusalOf(const Candidate &C, const Layout &L) {
       return Refuse(C.ArrayWhere, "'" + C.Array + "' is declared with its extent and is one tile as a whole; soa does that");
     if (C.Type.Private)
       return Refuse(C.ArrayWhere, "'" + C.Array + "' is declared with its extent, and '" + C.Type.Name + "' has private fields");
+    if (!C.MemberCalls.empty())
+      return Refuse(C.MemberCalls.front().Where, "'" + C.Array + "' is declared with its extent, and a member function changes an element of it");
   }
   if (!L.canShift()) {
     const char *Why = "a tile has no pointer to an element inside it, and one is passed on here";

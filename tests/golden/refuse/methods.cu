@@ -18,6 +18,14 @@ struct Q {
 // CHECK-DAG: methods.cu:{{.*}} refused: {{.*}}begin{{.*}}
 __global__ void k(Q *q, float *out) { out[0] = q[0].begin()[1]; }
 
+struct R {
+  float x, y;
+  __host__ __device__ void move(float d) { x += d * y; }
+};
+__device__ R table[64];
+// CHECK-DAG: methods.cu:[[@LINE+1]]:{{.*}} soa refused: 'table' is declared with its extent, and a member function changes an element of it
+__global__ void k(int n) { table[n].move(2); }
+
 int main() {
   P *p;
   Q *q;
