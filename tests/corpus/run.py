@@ -116,8 +116,10 @@ def execute_all(options, programs, folder):
 def write_table(options, rows):
     variants, about = build.read_manifest(options.work / "binaries/manifest.json")
     template = Path(__file__).with_name("page.md").read_text()
-    gpu = next((row.gpu for row in rows if row.gpu), "GPU")
-    text = template.replace("DATE", about["date"]).replace("COMMIT", about["commit"]).replace("GPU", gpu).rstrip("\n")
+    gpu = next((row.gpu for row in rows if row.gpu), "no GPU yet")
+    for word, value in ("DATE", about["date"]), ("COMMIT", about["commit"]), ("GPU", gpu):
+        template = template.replace(f"${word}", value)
+    text = template.rstrip("\n")
     options.table.write_text(table.markdown(options.programs, variants, rows, text))
 
 

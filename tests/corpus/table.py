@@ -56,7 +56,7 @@ def outcome(program, variant):
     if not arrays:
         return "no array found"
     if variant.layout == FASTEST and moved:
-        return ", ".join(f"{array.name} {array.moved_to}" for array in moved)
+        return ", ".join(f"{array.name.rpartition('.')[2]} {array.moved_to}" for array in moved)
     if len(moved) == len(arrays):
         return "moved"
     if moved:
@@ -64,45 +64,69 @@ def outcome(program, variant):
     return "refused" if any(array.reasons for array in arrays) else "kept"
 
 
-def cells(text):
+def escaped(text):
     """Text for a cell of a table."""
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def markdown(programs, variants, rows, about):
-    """The page: a row per program and layout, then every refusal with its sentence."""
+def cell(program, variant, row):
+    """What became of a program in a layout: what moved, and how far it came."""
+    done = outcome(program, variant)
+    if not variant.moved():
+        return done
+    if variant.compile_error:
+        came = "does not compile"
+    else:
+        came = {"yes": "same", "NO": "DIFFERS"}.get(row.same if row else "", "compiles")
+    return came if done == "moved" else f"{done}: {came}"
+
+
+def main_table(programs, variants, rows):
+    """A row per program, a column per layout."""
     results = {(row.program, row.layout): row for row in rows}
-    by_name = {program.name: program for program in programs}
-    lines = ["| program | layout | restride | compiles | same result |", "| --- | --- | --- | --- | --- |"]
-    for variant in variants:
-        if variant.layout == ORIGINAL:
-            continue
-        row = results.get((variant.program, variant.layout))
-        compiles = "no" if variant.compile_error else "yes"
-        same = row.same if row else "not run"
-        cell = outcome(by_name[variant.program], variant)
-        if not variant.moved():
-            compiles = same = "-"
-        lines.append(f"| {variant.program} | {variant.layout} | {cells(cell)} | {compiles} | {same} |")
-    lines += ["", "## Left alone, and why", "", "| program | array | layouts | why, and where |", "| --- | --- | --- | --- |"]
+    layouts = list(dict.fromkeys(variant.layout for variant in variants if variant.layout != ORIGINAL))
+    by_place = {(variant.program, variant.layout): variant for variant in variants}
+    lines = [f"| program | records | {' | '.join(layouts)} |", "| --- | --- |" + " --- |" * len(layouts)]
+    for program in programs:
+        made = [(by_place.get((program.name, layout)), results.get((program.name, layout))) for layout in layouts]
+        cells = [escaped(cell(program, variant, row)) if variant else "" for variant, row in made]
+        records = program.moves or tuple(dict.fromkeys(name.partition(".")[0] for name in program.refused))
+        lines.append(f"| {program.name} | {', '.join(records)} | {' | '.join(cells)} |")
+    return lines
+
+
+def refusal_table(variants):
+    """Every array that stayed, with the sentences."""
     refusals = {}
     for variant in variants:
         for array in variant.arrays:
             if array.reasons and not array.moved_to:
                 refusals.setdefault((variant.program, array.name, why(array)), []).append(variant.layout)
     layouts = {variant.layout for variant in variants if variant.layout != ORIGINAL}
+    lines = ["| program | array | layouts | why, and where |", "| --- | --- | --- | --- |"]
     for (program, name, reason), refused in refusals.items():
         which = "all" if layouts <= set(refused) else ", ".join(refused)
-        lines.append(f"| {program} | {name} | {which} | {cells(reason)} |")
-    origin = {program.repository for program in programs}
-    lines += ["", "## Where they come from", ""]
-    lines += [f"- {repository.url} at `{repository.commit[:12]}`" for repository in sorted(origin, key=lambda r: r.name)]
-    notes = [program for program in programs if program.note or program.edits]
-    lines += ["", "## Notes", ""]
-    for program in notes:
-        edits = "; ".join(f"`{edit.old.strip()}` becomes `{edit.new.strip()}`" for edit in program.edits)
-        lines.append(f"- {program.name}: {'; '.join(filter(None, (program.note, edits)))}")
-    return f"{about}\n\n" + "\n".join(lines) + "\n"
+        lines.append(f"| {program} | {name} | {which} | {escaped(reason)} |")
+    return lines
+
+
+def origin_table(programs):
+    """Where the programs come from, and what is done to them."""
+    lines = ["| program | from | arguments | notes |", "| --- | --- | --- | --- |"]
+    for program in programs:
+        repository = program.repository
+        origin = f"[{program.root}]({repository.url}/tree/{repository.commit[:12]}/{program.root})"
+        notes = [program.note] if program.note else []
+        notes += [f"`{edit.old.strip()}` becomes `{edit.new.strip()}`" for edit in program.edits]
+        lines.append(f"| {program.name} | {origin} | `{' '.join(program.arguments) or '-'}` | {escaped('; '.join(notes))} |")
+    return lines
+
+
+def markdown(programs, variants, rows, about):
+    """The page, from its beginning to the list of programs."""
+    return "\n".join([about, "", summary(programs, variants, rows) + ".", "", *main_table(programs, variants, rows),
+                      "", "## Left alone, and why", "", *refusal_table(variants),
+                      "", "## The programs", "", *origin_table(programs), ""])
 
 
 def summary(programs, variants, rows):
@@ -111,5 +135,5 @@ def summary(programs, variants, rows):
     moved = [v for v in forced if v.moved()]
     same = {(row.program, row.layout): row.same for row in rows}
     equal = [v for v in moved if same.get((v.program, v.layout)) == "yes"]
-    return (f"{len(programs)} programs; of {len(forced)} programs in a layout {len(moved)} moved, "
-            f"{sum(not v.compile_error for v in moved)} compile, {len(equal)} computed the same")
+    return (f"{len(programs)} programs, {len(forced)} pairs of a program and a layout; in {len(moved)} arrays moved, "
+            f"{sum(not v.compile_error for v in moved)} of these compile, {len(equal)} compute the same")

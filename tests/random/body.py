@@ -27,7 +27,7 @@ class Body(Forms):
             (self.declared_pair, 8, "declared-pairs"), (self.value_of_change, 8, "value-of-change"), (self.binding, 6, "binding"),
             (self.device_lambda, 8, "device-lambda"), (self.pass_member_array, 12, "pass-member-array"),
             (self.range_for, 8, "range-for"), (self.if_initialiser, 8, "if-initialiser"), (self.unbraced, 10, "unbraced"),
-            (self.member_reference, 6, "member-reference"),
+            (self.member_reference, 6, "member-reference"), (self.exchange, 8, "exchange"),
         ]
 
     def statements(self, scope, count):

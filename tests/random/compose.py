@@ -14,7 +14,8 @@ class Composer:
     def __init__(self, seed, mixed=None):
         self.context = context = Context(seed, mixed)
         self.seed = seed
-        self.records = RecordMaker(context)
+        self.methods = MethodMaker(context)
+        self.records = RecordMaker(context, self.methods.add)
         self.functions = FunctionMaker(context)
         self.kernels = KernelMaker(context)
         self.device_globals, self.before, self.after = [], [], []  # the last two: lines of main around the launches
@@ -28,7 +29,7 @@ class Composer:
         count = 2 if context.has("two-records") else 1
         for _ in range(count):
             record = self.records.record()
-            MethodMaker(context).add(record)
+            self.methods.add(record)
             self.records.definitions.append(record.definition())
         self.host = Host(context, context.number(40, 300))
         self.device_arrays()
@@ -40,6 +41,12 @@ class Composer:
                     prototypes.append(made[0])
                     functions.append(made[1])
             functions += self.stepper(record)
+        for part in self.records.parts if context.has("nested-whole") else []:
+            made = self.functions.make(part, part=True)
+            if made:
+                prototypes.append(made[0])
+                functions.append(made[1])
+        functions += self.exchange()
         kernels = []
         for _ in range(context.number(1, 3) if context.mixed > 6 else context.number(1, 2)):
             made = self.kernels.make(context.records)
@@ -52,12 +59,24 @@ class Composer:
     def stepper(self, record):
         """P *skip(P *p, int k) { return p + k; }"""
         context = self.context
-        if not context.sometimes("return-pointer", 0.8):
+        if not (context.sometimes("return-pointer", 0.8) or context.has("return-reference")):
             return []
         name = context.steppers[record.name] = context.global_name(["skip", "at", "element"])
         body = context.pick(["return p + k;\n", "return &p[k];\n"])
         head = f"static __host__ __device__ {record.name} *{name}({record.name} *p, int k) {{\n"
+        if context.sometimes("return-reference", 0.7):
+            context.references.add(record.name)
+            body, head = "return p[k];\n", head.replace(" *" + name, " &" + name)
         return [Piece(body, head=head, tail="}\n\n", defines=name, scope=True)]
+
+    def exchange(self):
+        """void exchange(P &a, P &b)"""
+        found = []
+        for record in self.context.records if self.context.has("exchange") else []:
+            name = self.context.exchanges[record.name] = self.context.global_name(["exchange", "swap_items"])
+            head = f"static __host__ __device__ void {name}({record.name} &a, {record.name} &b) {{\n"
+            found.append(Piece(f"{record.name} t = a;\na = b;\nb = t;\n", head=head, tail="}\n\n", defines=name, scope=True))
+        return found
 
     def adders(self):
         return [Piece("float sum = 0;\nfor (int k = 0; k < length; ++k)\nsum += (float)values[k];\nreturn sum;\n", tail="}\n\n",
@@ -146,6 +165,11 @@ class Composer:
         includes = "".join(f"#include <{name}>\n" for name in sorted(host.includes | {"cstdint"}))
         comment = f"// Seed {self.seed}: {', '.join(sorted(context.features))}.\n"
         records = self.records.definitions
+        if context.has("device-namespace") and not context.has("two-units"):
+            name = context.pick(["", "gpu_code"])
+            start, end = f"namespace {name} {{\n\n" if name else "namespace {\n\n", "} // namespace\n\n"
+            kernels = [start, *prototypes, *functions, *kernels, end, f"using namespace {name};\n\n" if name else ""]
+            prototypes, functions = [], []
         device = [*self.device_globals, *self.kernels.view_pieces, *prototypes, *functions, *kernels]
         rest = [*host.globals, *host.launch_functions, *host.functions, main]
         if not (context.has("header") or context.has("two-units")):

@@ -23,17 +23,19 @@ FEATURES = {
     "reads-only": 25, "conversion-index": 5, "nested-access": 8, "reassigned": 4, "comma": 2, "pass-twice": 3, "unbraced": 12,
     "declared-pairs": 5, "dot-method": 4, "parentheses": 5, "value-of-change": 5, "binding": 2, "device-lambda": 4,
     "pass-member-array": 5, "range-for": 3, "row-column": 6, "trivia": 6, "elaborated": 6, "type-alias": 4, "dynamic-shared": 3,
-    "if-initialiser": 2,
+    "if-initialiser": 2, "late-alias": 3, "empty-value": 4, "comparison": 4, "exchange": 4, "overload": 4, "device-namespace": 5,
+    "kernel-attributes": 6, "pointer-style": 15, "shuffled-parameters": 8,
     # the host
     "size-variable": 18, "size-macro": 6, "sizeof-element": 6, "check-macro": 35, "check-function": 5, "prefix-copy": 10,
     "offset-copy": 8, "device-copy": 8, "memset": 9, "async": 12, "pinned": 8, "host-new": 8, "host-vector": 10,
     "host-static": 5, "managed": 10, "swap": 14, "make-function": 5, "host-function": 15, "struct-holder": 6,
     "class-holder": 5, "global-pointer": 6, "capacity": 5, "reallocate": 3, "null-initialised": 8, "lambda": 4,
     "offset-launch": 5, "async-allocation": 3, "launch-function": 8, "constant-array": 5, "device-array": 3, "element-download": 4,
-    "host-loop": 10, "chunked-copy": 4, "check-if": 6, "vector-size": 4, "print-size": 3, "several-launches": 12, "declared-together": 10,
+    "host-loop": 10, "chunked-copy": 4, "check-if": 6, "element-upload": 4, "vector-size": 4, "print-size": 3, "several-launches": 12, "declared-together": 10,
     # what restride refuses
     "private-fields": 2, "mutating-method": 2, "pass-reference": 2, "out-parameter": 2, "pointer-walk": 1,
     "member-address": 1, "member-reference": 1, "element-condition": 1, "field-download": 1, "template-record": 2,
+    "return-reference": 2,
     "two-units": 4, "mixed-callers": 2, "host-callers": 2, "self-assign": 1,
 }
 
@@ -58,6 +60,8 @@ class Context:
         self.records, self.functions, self.kernels = [], [], []
         self.atomics = {}  # (record, field): the one atomic that changes it
         self.steppers = {}  # record: a function that gives p + k
+        self.references = set()  # records for which it gives p[k]
+        self.exchanges = {}  # record: a function that swaps two of them
         self.adders = {}  # type: a function that adds up a member array
         self.square = ""  # a macro's name
 
@@ -78,6 +82,13 @@ class Context:
     def sometimes(self, feature, probability=0.5):
         """Whether the program has the feature and the dice want it here."""
         return self.has(feature) and self.chance(probability)
+
+    def pointer(self, type, name, const):
+        """The declaration of a pointer, in one of the ways people write it."""
+        if not self.has("pointer-style"):
+            return f"{'const ' if const else ''}{type} *{name}"
+        star = self.pick([" *", "* ", " * "])
+        return self.pick([f"const {type}{star}{name}", f"{type} const{star}{name}"]) if const else f"{type}{star}{name}"
 
     def adder(self, type):
         if type not in self.adders:

@@ -129,6 +129,14 @@ class Forms(Statements):
             parts += [Piece("else\n", needs=[head, tag + " else"]), Piece(otherwise, defines=tag + " else", kept=True, group=True)]
         return Piece(parts)
 
+    def exchange(self, scope):
+        """exchange(p[i], t)"""
+        element = self.places.written_element(scope, lambda e: e.dot and e.writable() and e.record.name in self.context.exchanges)
+        other = element and self.places.written_element(scope, lambda e: e.dot and e.writable() and e.record is element.record)
+        if not other or not scope.calls:
+            return None
+        return Piece(f"{self.context.exchanges[element.record.name]}({element.dot}, {other.dot});\n")
+
     def member_reference(self, scope):
         element, leaf = self.target(scope)
         if not element or element.record.private:

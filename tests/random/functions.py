@@ -29,6 +29,7 @@ class Function:
     context: object = None
     spaces: tuple = ("global",)
     called: bool = False
+    template: bool = False
 
     def takes(self, element, scope):
         """Whether the element may be handed to the function."""
@@ -86,10 +87,12 @@ class FunctionMaker:
         self.context = context
         self.body = Body(context)
 
-    def make(self, record):
+    def make(self, record, part=False):
         """A function of the record, or None; with its declaration and its definition."""
         context = self.context
         styles = [style for style, feature in STYLES.items() if context.has(feature)]
+        if part:  # a nested record is no element of an array
+            styles = [style for style in styles if style in ("value", "const-reference", "reference")]
         if not styles:
             return None
         style = context.pick(styles)
@@ -106,7 +109,9 @@ class FunctionMaker:
         qualifiers = context.pick(["__device__ ", "__device__ inline ", "static __device__ "])
         if context.sometimes("host-device-function"):
             qualifiers = context.pick(["__host__ __device__ ", "__host__ __device__ inline "])
-        function = Function(context.global_name(FUNCTION_NAMES), record, style, result, reads, writes,
+        same = [f.name for f in context.functions if f.record is not record and f.style == style and not f.template]
+        name = context.pick(same) if same and context.sometimes("overload", 0.7) else context.global_name(FUNCTION_NAMES)
+        function = Function(name, record, style, result, reads, writes,
                             const=not writes and context.chance(0.8), qualifiers=qualifiers, extra=context.chance(0.3),
                             places=self.body.places, context=context)
         if context.has("host-callers") and "__host__" in qualifiers:
@@ -120,7 +125,8 @@ class FunctionMaker:
         names = Locals(context)
         scope = Scope(names, device="__host__" not in function.qualifiers)
         const = "const " if function.const else ""
-        template = context.sometimes("template-function")
+        overloaded = any(f.name == function.name for f in context.functions)
+        template = function.template = not overloaded and context.sometimes("template-function")
         typed = template and function.style != "twice" and context.chance(0.6)
         type = "Any" if typed else record.name
         if template and not typed:
@@ -129,7 +135,8 @@ class FunctionMaker:
 
         def array():
             name, index = names.new(context.pick("pqabv")), names.new(context.pick(["i", "k", "at"]))
-            parameters.extend([context.pick([f"{const}{type} *{name}"] * 3 + [f"{const}{type} {name}[]"]), f"int {index}"])
+            pointer = context.pointer(type, name, function.const)
+            parameters.extend([context.pick([pointer] * 3 + [f"{const}{type} {name}[]"]), f"int {index}"])
             scope.elements.append(self.body.places.at(Array(name, record, index, const=function.const), index,
                                                       function.reads, function.writes))
 
@@ -141,7 +148,7 @@ class FunctionMaker:
         if function.style in ("array", "offset"):
             array()
         elif function.style == "pointer":
-            element(f"{const}{type} *", name, dot=f"(*{name})", arrow=name, address=name, const=function.const)
+            element(context.pointer(type, "", function.const), name, dot=f"(*{name})", arrow=name, address=name, const=function.const)
         elif function.style == "value":
             parameters.append(f"{type} {name}")
             scope.elements.append(Element(record, name, record.keys(), record.keys(), address="&" + name, space="local"))

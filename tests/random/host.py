@@ -140,8 +140,7 @@ class Host:
         for parameter in kernel.parameters:
             if parameter.kind == "array":
                 pointer = next(rest).device + (f" + {offset}" if offset else "")
-                first = not any(p.kind == "array" for p in kernel.parameters[: kernel.parameters.index(parameter)])
-                texts.append(f"{kernel.view}{{{pointer}, {count}}}" if kernel.view and first and inside else pointer)
+                texts.append(f"{parameter.view}{{{pointer}, {count}}}" if parameter.view and inside else pointer)
             elif parameter.kind == "count":
                 texts += [count] if inside else []
             elif parameter.kind == "output":
@@ -221,8 +220,8 @@ class Host:
                 handed.append(names.new("p"))
                 type = {"array": parameter.record and parameter.record.name, "output": "float"}.get(parameter.kind, "const int")
                 parameters.append(f"{type} *{handed[-1]}")
-                if kernel.view and parameter is kernel.arrays()[0]:
-                    handed[-1] = f"{kernel.view}{{{handed[-1]}, count}}"
+                if parameter.view:
+                    handed[-1] = f"{parameter.view}{{{handed[-1]}, count}}"
             grid = self.plain_configuration(kernel)
             head = f"{'' if self.context.has('two-units') else 'static '}void {name}({', '.join([*parameters, 'int count'])})"
             self.launch_declarations.append(Piece(head + ";\n", needs=name, kept=True))

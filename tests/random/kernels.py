@@ -15,6 +15,7 @@ class Parameter:
     record: object = None
     type: object = None
     writes: bool = False
+    view: str = ""  # the struct by value that an array comes in
 
 
 @dataclass
@@ -24,7 +25,6 @@ class Kernel:
     block: int = 0  # threads of a block, where the kernel depends on it
     whole: bool = False  # wants the full extent: it reads indices from an array
     template: str = ""  # <3>
-    view: object = None
     element: str = ""  # the record's type, as a template's parameter
     dynamic: object = None  # the record of its shared memory, where the launch gives that
     rows: bool = False  # two-dimensional blocks
@@ -70,8 +70,9 @@ class KernelMaker:
             shared, owned, counted = self.roles(record, const)
             written = const and context.chance(0.8)
             prefix = "const " if written else ""
-            if context.sometimes("view", 0.6) and number == 0 and not kernel.view:
-                text = self.view(kernel, record, names, parameters)
+            view = ""
+            if context.sometimes("view", 0.6) and number == 0:
+                view, text = self.view(record, names, parameters)
             else:
                 text = name
                 type = record.spelled(context)
@@ -79,20 +80,19 @@ class KernelMaker:
                     type = kernel.element = names.new("Elem")
                 restricted = context.sometimes("restrict", 0.6)
                 fixed = "const " if context.chance(0.1) and not context.has("reassigned") else ""
-                pointer = f"{prefix}{type} *{fixed}{'__restrict__ ' if restricted else ''}{name}"
+                pointer = context.pointer(type, f"{fixed}{'__restrict__ ' if restricted else ''}{name}", written)
                 parameters.append(pointer if restricted or context.chance(0.9) else f"{prefix}{type} {name}[]")
-            kernel.parameters.append(Parameter("array", record, writes=not const))
+            kernel.parameters.append(Parameter("array", record, writes=not const, view=view))
             scope.arrays.append(Array(text, record, "", shared, owned, counted, const=written and text == name))
 
-    def view(self, kernel, record, names, parameters):
+    def view(self, record, names, parameters):
         """The pointer comes inside a struct by value."""
         name = self.context.global_name([record.short_name() + "View"])
-        kernel.view = name
         self.view_pieces.append(Piece(f"struct {name} {{\n{record.name} *items;\nint count;\n}};\n\n",
                                       defines=(name, ".items", ".count")))
         view = names.new("view")
         parameters.append(f"{name} {view}")
-        return view + ".items"
+        return name, view + ".items"
 
     def make(self, records):
         context = self.context
@@ -133,13 +133,25 @@ class KernelMaker:
             if context.chance(0.7):
                 scope.arrays.append(Array(name, record, extent, *self.roles(record, context.chance(0.3)), pointer=False))
         template = self.template(kernel, scope, names)
-        head = f"{template}__global__ void {kernel.name}({', '.join(parameters)})"
-        # The parameters are spelt in the head; only what goes with them needs the head's names.
+        if context.has("shuffled-parameters"):
+            # Texts and what they mean stay side by side.
+            order = context.sample(range(len(parameters)), len(parameters))
+            parameters = [parameters[place] for place in order]
+            kernel.parameters = [kernel.parameters[place] for place in order]
+        separator = ",\n" if context.sometimes("trivia", 0.3) else ", "
+        head = f"{template}{self.attributes(kernel)}{kernel.name}({separator.join(parameters)})"
         definition = Piece(*self.lines(kernel, scope, output), head=head + " {\n", tail="}\n\n", defines=kernel.name, scope=True)
         context.kernels.append(kernel)
         if context.sometimes("prototype", 0.5):
             return Piece(head + ";\n", needs=kernel.name, kept=True), definition
         return None, definition
+
+    def attributes(self, kernel):
+        if not self.context.has("kernel-attributes"):
+            return "__global__ void "
+        bounds = f"__launch_bounds__({kernel.block or 256}) "
+        return self.context.pick([f"__global__ void {bounds}", f"__global__ {bounds}void ", "static __global__ void ",
+                                  f"__global__ static void {bounds}"])
 
     def template(self, kernel, scope, names):
         if kernel.element:

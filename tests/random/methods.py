@@ -26,6 +26,8 @@ class MethodMaker:
             self.method(record, "change", "move")
         if context.sometimes("dot-method", 0.8):
             self.dot(record)
+        if context.sometimes("comparison", 0.8):
+            self.equal(record)
         if context.sometimes("static-method", 0.8):
             self.start(record)
         if context.sometimes("operator", 0.8) and record.values() <= 12:
@@ -108,6 +110,16 @@ class MethodMaker:
         record.members.append(Piece("return ", Piece(terms, sep=" + ", group=True), ";\n", tail="}\n", scope=True, group=True,
                                     head=f"__host__ __device__ float dot(const {name} &o) const {{\n", defines=".dot"))
         record.methods.append(Method("dot", "dot", record.keys()))
+
+    def equal(self, record):
+        """bool operator==(const P &o) const, and its negation"""
+        name = record.inner_name()
+        leaves = [leaf.text(lambda length: "0") for leaf in record.leaves()[:3]]
+        terms = Piece([Piece(f"(*this){text} == o{text}") for text in leaves], sep=" && ", group=True)
+        record.members.append(Piece(f"__host__ __device__ bool operator==(const {name} &o) const {{\nreturn ", terms, ";\n}\n"
+                                    f"__host__ __device__ bool operator!=(const {name} &o) const {{\nreturn !(*this == o);\n}}\n",
+                                    group=True, defines="operator== of " + record.name))
+        record.methods.append(Method("==", "equal", record.keys()))
 
     def start(self, record):
         """static P make(unsigned s)"""

@@ -154,8 +154,8 @@ def make_vector(name):
 
 
 class RecordMaker:
-    def __init__(self, context):
-        self.context = context
+    def __init__(self, context, give_methods):
+        self.context, self.give_methods = context, give_methods
         self.definitions = []  # pieces, in order
         self.enum = None
         self.parts = []
@@ -186,6 +186,7 @@ class RecordMaker:
         record.fields = [Field(name, same or self.scalar()) for name in names[: context.number(2, 4)]]
         if depth < 1 and self.parts and context.chance(0.3):
             record.fields.append(Field("inner", context.pick(self.parts)))
+        self.give_methods(record)
         self.definitions.append(record.definition())
         self.parts.append(record)
         return record

@@ -88,7 +88,8 @@ class Places:
             choices += [(8, own), (4, f"{extent} - 1 - {in_parentheses(own)}")]
             if context.has("low-precedence"):
                 choices += [(4, f"{own} < {extent} - 1 ? {own} + 1 : 0"), (4, f"{own} > 0 ? {own} - 1 : {own}"),
-                            (3, f"{own} & 15"), (2, f"({own} ^ 1) < {extent} ? {own} ^ 1 : {own}"), (2, f"{own} >> 1")]
+                            (3, f"{own} & 15"), (2, f"{own} > 20"), (1, f"!{in_parentheses(own)}"),
+                            (1, f"{own} == 3 || {own} > 40"), (2, f"({own} ^ 1) < {extent} ? {own} ^ 1 : {own}"), (2, f"{own} >> 1")]
             if context.has("indirect"):
                 choices += [(8, f"{name}[{own}]") for name in scope.indices + scope.permutations]
         for counter, bound in scope.counters:
@@ -105,11 +106,15 @@ class Places:
 
     def gathered(self, scope, array):
         """An index that comes from an array of records: p[p[i].next % n]."""
-        found = [leaf for leaf in array.record.leaves() if leaf.scalar.kind == "unsigned" and leaf.key in array.shared]
+        kinds = ("unsigned", "bool", "enum") if array.space == "global" else ("unsigned",)
+        found = [leaf for leaf in array.record.leaves() if leaf.scalar.kind in kinds and leaf.key in array.shared]
         if not found or array.record.private:
             return None
         leaf = self.context.pick(found)
-        return f"{array.text}[{self.wrapped(scope, array.extent)}]{self.leaf(leaf, scope)} % {array.extent}"
+        text = f"{array.text}[{self.wrapped(scope, array.extent)}]{self.leaf(leaf, scope)}"
+        if leaf.scalar.kind == "unsigned":
+            return f"{text} % {array.extent}"
+        return f"(int){text}" if leaf.scalar.kind == "enum" and "::" in leaf.scalar.enumerators[0] else text
 
     def at(self, array, index, reads, writes):
         """Element `index` of an array, written in one of many ways."""
@@ -130,7 +135,11 @@ class Places:
             element.arrow = context.pick([f"({array.text} + {shown})", f"({array.text} + {shown})", f"(&{array.text}[{index}])"])
         step = context.steppers.get(array.record.name)
         if step and array.space == "global" and not array.const and context.chance(0.2):
-            element.arrow = element.address = f"{step}({array.text}, {index})"
+            called = f"{step}({array.text}, {index})"
+            if array.record.name in context.references:
+                element.dot, element.arrow, element.address = called, "", "&" + called
+            else:
+                element.arrow = element.address = called
         if context.sometimes("comma", 0.05) and shown == index:
             element.dot = f"{array.text}[(0, {index})]"
         if index == "0" and context.chance(0.5):
@@ -147,6 +156,25 @@ class Places:
             index = self.gathered(scope, array) or index
         return self.at(array, index, array.shared, NOTHING)
 
+    def parts(self, element):
+        """Nested records of an element, as elements of their own."""
+        found = []
+        for field in element.record.fields:
+            if isinstance(field.type, Record) and field.type.style != "builtin" and element.dot:
+                index = "".join(f"[{self.context.number(0, length - 1)}]" for length in field.lengths)
+                key = len(field.name) + 1
+                reads, writes = (frozenset(leaf[key:] for leaf in keys if leaf.startswith(field.name + "."))
+                                 for keys in (element.reads, element.writes))
+                text = f"{element.dot}.{field.name}{index}"
+                found.append(Element(field.type, text, reads, writes, space=element.space, const=element.const,
+                                     address="&" + text if self.context.has("member-address") else ""))
+        return found
+
+    def with_parts(self, found):
+        if self.context.has("nested-whole"):
+            found += [(1, part) for _, element in list(found) for part in self.parts(element)]
+        return found
+
     def readable(self, scope):
         """Elements to read from: those with a name, and some of the arrays'."""
         found = [(5, element) for element in scope.elements if element.reads]
@@ -155,7 +183,7 @@ class Places:
                 found.append((3, self.own(scope, array)))
             if array.shared:
                 found.append((3, self.any(scope, array)))
-        return found
+        return self.with_parts(found)
 
     def read_element(self, scope, wanted=lambda element: True):
         found = [(weight, element) for weight, element in self.readable(scope) if wanted(element)]
@@ -164,20 +192,21 @@ class Places:
         return self.context.rng.choices([element for _, element in found], [weight for weight, _ in found])[0]
 
     def written_element(self, scope, wanted=lambda element: True):
-        found = [(2, element) for element in scope.elements if element.writes and wanted(element)]
+        found = [(2, element) for element in scope.elements if element.writes]
         for array in scope.arrays:
             if array.owned and scope.own:
                 element = self.own(scope, array)
-                if wanted(element):
-                    found.append((4, element))
+                found.append((4, element))
+        found = [(weight, element) for weight, element in self.with_parts(found) if wanted(element)]
         if not found:
             return None
         return self.context.rng.choices([element for _, element in found], [weight for weight, _ in found])[0]
 
     def leaf(self, leaf, scope):
         """What follows the element: .v[k]"""
+        context = self.context
+
         def index(length):
-            context = self.context
             choices = [str(context.number(0, length - 1))] * 2
             if context.has("member-array") or context.has("array-2d"):
                 choices += [f"{name} % {length}" for name, _ in scope.counters] * 2

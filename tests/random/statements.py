@@ -100,6 +100,9 @@ class Statements:
         if self.context.sometimes("chained", 0.2):
             other = self.places.written_element(scope, lambda e: e.writable() and e.dot and e.record is element.record)
             value = [Piece(f"{other.dot} = "), value]
+        record = element.record
+        if self.context.sometimes("aggregate", 0.3) and not record.private and not record.constructor and record.values() <= 16:
+            value = [self.values.aggregate(record, scope)]
         return Piece(f"{element.dot} = ", value, ";\n")
 
     def alias(self, scope, element, name, text, arrow, *more):
@@ -127,6 +130,8 @@ class Statements:
         name = scope.names.new(self.context.pick(["q", "it", "me", "ptr"]))
         type = "auto" if self.context.sometimes("auto", 0.3) else const + element.record.name
         after = "const " if self.context.chance(0.15) else ""
+        if self.context.sometimes("late-alias", 0.5) and type != "auto":
+            return self.alias(scope, element, name, f"{type} *{name};\n{name} = {element.address};\n", True)
         return self.alias(scope, element, name, f"{type} *{after}{name} = {element.address};\n", True)
 
     def reference_alias(self, scope):

@@ -34,7 +34,10 @@ class Transfers(ArrayMaker):
                 allocation = self.check(f"cudaMalloc({cast}&fresh, {self.size(record, 'count')})")
                 host.functions.append(Piece(f"{record.name} *fresh;\n", allocation, "return fresh;\n", tail="}\n\n", scope=True,
                                             head=f"static {record.name} *{name}(int count) {{\n", defines=name))
-            return [Piece(f"{array.device} = {self.makers[record.name]}({host.count});\n", kept=True)]
+            call = f"{array.device} = {self.makers[record.name]}({host.count});\n"
+            if array.handle == "local" and not context.has("declared-together") and context.chance(0.4):
+                return [Piece(context.pick(["auto ", "auto *"]) + call, defines=array.device)]
+            return [Piece(call, kept=True)]
         if context.sometimes("out-parameter", 0.8):
             name = context.global_name(["allocate_into"])
             host.functions.append(Piece(self.check(f"cudaMalloc(to, {self.size(record, 'count')})"), tail="}\n\n", scope=True,
@@ -89,8 +92,9 @@ class Transfers(ArrayMaker):
             return [Piece(f"for (int {start} = 0; {start} < {count}; {start} += {step}) {{\n", copy, "}\n", kept=True)]
         part = context.number(3, 18)
         if context.sometimes("memset", 0.6):
-            value = context.pick(["0", "0", "0", "1"] if all(leaf.scalar.kind in ("signed", "unsigned") for leaf in record.leaves())
-                                 else ["0"])
+            # Any bytes make a number, but not a bool or an enum.
+            plain = all(leaf.scalar.kind not in ("bool", "enum") for leaf in record.leaves())
+            value = context.pick(["0", "0", "1", "0x3f"] if plain else ["0"])
             cleared = self.check(f"cudaMemset({device}, {value}, {self.full_size(array)})")
             after = self.copy(device, array.pointer(), self.size(record, str(part)), "HostToDevice") if context.chance(0.7) else ""
             if after and context.sometimes("offset-copy"):
@@ -122,6 +126,17 @@ class Transfers(ArrayMaker):
             lines.append(Piece(self.copy(array.element(start), f"{array.device} + {start}", size, "DeviceToHost")))
         else:
             lines.append(Piece(self.copy(array.pointer(), array.device, self.full_size(array), "DeviceToHost")))
+        if context.sometimes("element-upload", 0.7) and array.handle != "class":
+            index = context.number(0, 20)
+            to = context.pick([f"{array.device} + {index}", f"&{array.device}[{index}]"])
+            copy = self.check(f"cudaMemcpy({to}, {array.element(index + 3)}, sizeof({record.name}), cudaMemcpyHostToDevice)")
+            lines.insert(0, Piece(copy))
+        if context.sometimes("device-copy", 0.4) and array.handle != "class":
+            others = [a for a in host.arrays if a.record is record and a is not array and a.handle != "class" and a.style != "managed"]
+            for other in others[:1]:
+                size = self.size(record, str(context.number(4, 15)))
+                copy = self.copy(f"{array.device} + 2", f"{other.device} + {context.number(3, 9)}", size, "DeviceToDevice")
+                lines.insert(0, Piece(copy))
         if context.sometimes("element-download", 0.7) and array.handle != "class":
             name, index = host.names.new("one"), context.number(0, 20)
             source = context.pick([f"{array.device} + {index}", f"&{array.device}[{index}]"])

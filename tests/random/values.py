@@ -109,8 +109,20 @@ class Values:
         more = self.context.rng.choices([0, 1, 2], [40, 45, 15])[0] if depth < 2 else 0
         return first + [Piece(self.context.pick(operators), self.term(kind, scope, depth + 1)) for _ in range(more)]
 
+    def equality(self, scope):
+        """p[i] == t"""
+        def able(element):
+            return element.dot and element.readable() and any(m.kind == "equal" for m in element.record.methods)
+        element = self.places.read_element(scope, able)
+        other = element and self.places.read_element(scope, lambda e: able(e) and e.record is element.record)
+        return [f"({element.dot} {self.context.pick(['==', '!='])} {other.dot})"] if other else None
+
     def condition(self, scope, depth=0):
         context = self.context
+        if context.sometimes("comparison", 0.4):
+            compared = self.equality(scope)
+            if compared:
+                return compared
         kind = context.pick(["float", "float", "unsigned"])
         left = self.term(kind, scope, 2)
         operator = context.pick([" < ", " > ", " <= ", " >= ", " != ", " == "])
@@ -170,6 +182,8 @@ class Values:
             return [element.dot]
         if record.constructor:
             return self.constructed(record, scope)
+        if context.sometimes("empty-value", 0.4):
+            return [record.name, context.pick(["()", "{}"])]
         if record.private or record.values() > 16:
             return [element.dot] if element else None
         return [record.name, self.aggregate(record, scope)]
