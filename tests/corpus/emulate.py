@@ -23,10 +23,10 @@ def load(name):
     return module
 
 
-def compiler():
+def compiler(sanitize):
     """A function as compile_all wants it: (program, folder, binary) to why it does not compile."""
     emulation, programs = load("run"), load("program")
-    toolchain = emulation.Toolchain()
+    toolchain = emulation.Toolchain(sanitize=sanitize)
 
     def compile_one(program, folder, binary):
         with tempfile.TemporaryDirectory() as scratch:

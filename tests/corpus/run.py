@@ -38,6 +38,7 @@ def parse_arguments(argv):
     parser.add_argument("-j", "--jobs", type=int, default=2, help="compilers at a time")
     parser.add_argument("--timeout", type=float, default=600, metavar="SECONDS", help="for one call of restride")
     parser.add_argument("--emulate", action="store_true", help="then run on the CPU what was rewritten, with small sizes")
+    parser.add_argument("--sanitize", action="store_true", help="emulate with the address and undefined-behaviour sanitizers")
     parser.add_argument("--run", action="store_true", help="then run everything on this machine's GPU")
     parser.add_argument("--run-only", type=Path, metavar="FOLDER", help="only run FOLDER, another machine's build-corpus/binaries")
     parser.add_argument("--csv", type=Path, help="results of running: written, or read with --table")
@@ -97,7 +98,7 @@ def prepare_emulation(options):
                 for program in options.programs if program.small is not None]
     names = {program.name for program in programs}
     variants = [variant for variant in variants if variant.program in names]
-    build.compile_all(programs, variants, options.work / "sources", emulated, emulate.compiler(), options.jobs)
+    build.compile_all(programs, variants, options.work / "sources", emulated, emulate.compiler(options.sanitize), options.jobs)
     build.write_manifest(emulated / "manifest.json", variants, about)
     return programs
 

@@ -63,9 +63,9 @@ class Host:
     def count_declaration(self):
         name = self.count
         if self.is_macro:
-            self.globals.insert(0, Piece(f"#define {name} {self.number}\n", defines=name))
+            self.globals.insert(0, Piece(f"#define {name} {self.number}\n", defines=name, kept=True))
             return []
-        return [Piece(self.context.pick([f"const int {name} = {self.number};\n", f"int {name} = {self.number};\n"]), defines=name)]
+        return [Piece(self.context.pick([f"const int {name} = {self.number};\n", f"int {name} = {self.number};\n"]), defines=name, kept=True)]
 
     # Arrays
 

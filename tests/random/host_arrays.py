@@ -13,6 +13,7 @@ class HostArray:
     style: str  # managed, malloc, new, vector, static, pinned
     handle: str = "local"  # local, global, struct, class
     capacity: int = 0  # elements allocated beyond n
+    auto: bool = False  # declared where it is allocated
 
     def pointer(self):
         """The host's array as a `T *`."""

@@ -69,8 +69,8 @@ class Programs(unittest.TestCase):
         self.assertNotEqual(program(7).files(), program(8).files())
 
     def test_every_feature_is_written_by_something(self):
-        text = "".join(path.read_text() for path in HERE.glob("*.py") if path.name != "context.py")
-        self.assertEqual([feature for feature in FEATURES if f'"{feature}"' not in text], [])
+        text = "".join(path.read_text() for path in HERE.glob("*.py"))
+        self.assertEqual([feature for feature in FEATURES if text.count(f'"{feature}"') < 2], [])
 
     def test_the_number_of_features(self):
         for count in (0, 5, 25):

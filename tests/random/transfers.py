@@ -15,6 +15,9 @@ class Transfers(ArrayMaker):
             return [Piece([Piece(f"*{a.device}", defines=a.device) for a in local], sep=", ", head=local[0].record.name + " ",
                           tail=";\n", group=True)]
         for array in local:
+            array.auto = context.sometimes("make-function", 0.3) and not array.capacity and array.style != "managed"
+            if array.auto:
+                continue
             start = context.pick([" = nullptr", " = NULL", " = 0"]) if context.has("null-initialised") else ""
             lines.append(Piece(f"{array.record.spelled(context)} *{array.device}{start};\n", defines=array.device))
         return lines
@@ -28,14 +31,14 @@ class Transfers(ArrayMaker):
         if array.handle == "class":
             return []  # its constructor does
         lines = []
-        if context.sometimes("make-function", 0.7) and not array.capacity:
+        if array.auto or context.sometimes("make-function", 0.7) and not array.capacity:
             if record.name not in self.makers:
                 name = self.makers[record.name] = context.global_name(["allocate", "make", "create"])
                 allocation = self.check(f"cudaMalloc({cast}&fresh, {self.size(record, 'count')})")
                 host.functions.append(Piece(f"{record.name} *fresh;\n", allocation, "return fresh;\n", tail="}\n\n", scope=True,
                                             head=f"static {record.name} *{name}(int count) {{\n", defines=name))
             call = f"{array.device} = {self.makers[record.name]}({host.count});\n"
-            if array.handle == "local" and not context.has("declared-together") and context.chance(0.4):
+            if array.auto:
                 return [Piece(context.pick(["auto ", "auto *"]) + call, defines=array.device)]
             return [Piece(call, kept=True)]
         if context.sometimes("out-parameter", 0.8):
