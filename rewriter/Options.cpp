@@ -41,7 +41,7 @@ static cl::opt<std::string> CudaPath("cuda-path",
                                      cl::desc("CUDA Toolkit (default: CUDA_PATH, CUDA_HOME, the nvcc on PATH, "
                                               "/usr/local/cuda)"),
                                      cl::value_desc("DIR"), cl::cat(Category));
-static cl::opt<std::string> BuildPath("p", cl::desc("Take compiler flags from DIR/compile_commands.json"),
+static cl::opt<std::string> BuildPath("p", cl::desc("Take compiler flags from DIR/compile_commands.json, and\nall its files where none is named"),
                                       cl::value_desc("DIR"), cl::cat(Category));
 static cl::list<std::string> ExtraArgs("extra-arg", cl::desc("One more compiler flag; can be repeated"),
                                        cl::value_desc("FLAG"), cl::cat(Category));
@@ -100,8 +100,9 @@ static Error parseCommandLine(ArrayRef<const char *> Args) {
 
 /// What the options say together.
 static Error checkTogether(const Options &O) {
-  if (O.Files.empty())
-    return createStringError("no input file; usage: restride [options] FILE... [-- compiler flags]");
+  if (O.Files.empty() && O.Flags.BuildPath.empty())
+    return createStringError("no input file; usage: restride [options] FILE... [-- compiler flags], or -p DIR for all files of its "
+                             "compile_commands.json");
   if (O.InPlace && O.Check)
     return createStringError("--in-place and --check exclude each other");
   if (O.InPlace && O.List)

@@ -19,7 +19,7 @@ llvm::StringRef spell(CostModel M);
 llvm::StringRef spell(PtxCompiler C);
 
 struct Options {
-  std::vector<std::string> Files; ///< as the user typed them
+  std::vector<std::string> Files; ///< as the user typed them; none: all of the database
   bool InPlace = false, Check = false, List = false, Quiet = false;
   std::string Layout;               ///< forced; empty: choose
   std::vector<std::string> Structs; ///< only these records; empty: all

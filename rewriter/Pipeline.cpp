@@ -190,7 +190,10 @@ llvm::Expected<Report> runPipeline(const Options &O) {
   Out.CostModel = spell(O.Model).str();
   Out.PtxCompiler = spell(O.Compiler).str();
   std::vector<ProgramUnit> Units;
-  for (const std::string &File : O.Files) {
+  llvm::Expected<std::vector<std::string>> Files = O.Files.empty() ? databaseFiles(O.Flags.BuildPath) : O.Files;
+  if (!Files)
+    return Files.takeError();
+  for (const std::string &File : *Files) {
     llvm::Expected<SourceCommand> Command = commandFor(File, O.Flags);
     if (!Command)
       return Command.takeError();

@@ -32,19 +32,34 @@ static Error setFlags(SourceCommand &Command, ArrayRef<std::string> Args) {
   return Error::success();
 }
 
-/// Takes the command from \p Database. False where the database does not name the file.
-static Expected<bool> setFromDatabase(SourceCommand &Command, StringRef Database) {
+using Database = clang::tooling::JSONCompilationDatabase;
+
+static Expected<std::unique_ptr<Database>> loadDatabase(StringRef Path) {
   std::string Message;
-  std::unique_ptr<clang::tooling::JSONCompilationDatabase> Loaded =
-      clang::tooling::JSONCompilationDatabase::loadFromFile(Database, Message,
-                                                            clang::tooling::JSONCommandLineSyntax::AutoDetect);
+  std::unique_ptr<Database> Loaded = Database::loadFromFile(Path, Message, clang::tooling::JSONCommandLineSyntax::AutoDetect);
   if (!Loaded)
-    return createStringError("cannot read '" + Database + "': " + StringRef(Message).rtrim());
-  std::vector<clang::tooling::CompileCommand> Commands = Loaded->getCompileCommands(Command.File);
+    return createStringError("cannot read '" + Path + "': " + StringRef(Message).rtrim());
+  return Loaded;
+}
+
+/// The database that -p names by its folder or itself.
+static std::string databaseIn(StringRef BuildPath) {
+  SmallString<256> Path(BuildPath);
+  if (sys::fs::is_directory(Path))
+    sys::path::append(Path, DatabaseName);
+  return Path.str().str();
+}
+
+/// Takes the command from the database at \p Path. False where it does not name the file.
+static Expected<bool> setFromDatabase(SourceCommand &Command, StringRef Path) {
+  Expected<std::unique_ptr<Database>> Loaded = loadDatabase(Path);
+  if (!Loaded)
+    return Loaded.takeError();
+  std::vector<clang::tooling::CompileCommand> Commands = (*Loaded)->getCompileCommands(Command.File);
   if (Commands.empty())
     return false;
   SmallString<256> Directory(Commands.front().Directory);
-  sys::path::make_absolute(sys::path::parent_path(Database), Directory);
+  sys::path::make_absolute(sys::path::parent_path(Path), Directory);
   Command.Directory = Directory.str().str();
   if (Error E = setFlags(Command, ArrayRef(Commands.front().CommandLine).drop_front()))
     return E;
@@ -67,19 +82,14 @@ Expected<SourceCommand> commandFor(StringRef File, const FlagSources &Sources) {
     if (Error E = setFlags(Command, *Sources.Fixed))
       return E;
   } else {
-    std::string Database = Sources.BuildPath.empty() ? nearestDatabase(Absolute) : Sources.BuildPath;
-    if (!Sources.BuildPath.empty() && sys::fs::is_directory(Database)) {
-      SmallString<256> Path(Database);
-      sys::path::append(Path, DatabaseName);
-      Database = Path.str().str();
-    }
-    if (!Database.empty()) {
-      Expected<bool> Found = setFromDatabase(Command, Database);
+    std::string Path = Sources.BuildPath.empty() ? nearestDatabase(Absolute) : databaseIn(Sources.BuildPath);
+    if (!Path.empty()) {
+      Expected<bool> Found = setFromDatabase(Command, Path);
       if (!Found)
         return Found.takeError();
       // A database that was only found nearby need not know every file.
       if (!*Found && !Sources.BuildPath.empty())
-        return createStringError("'" + Database + "' has no command for '" + File + "'");
+        return createStringError("'" + Path + "' has no command for '" + File + "'");
     }
   }
   Expected<ClangFlags> Extra = translateFlags(Sources.Extra, Command.Directory);
@@ -87,6 +97,25 @@ Expected<SourceCommand> commandFor(StringRef File, const FlagSources &Sources) {
     return Extra.takeError();
   Command.Flags.insert(Command.Flags.end(), Extra->Flags.begin(), Extra->Flags.end());
   return Command;
+}
+
+Expected<std::vector<std::string>> databaseFiles(StringRef BuildPath) {
+  std::string Path = databaseIn(BuildPath);
+  Expected<std::unique_ptr<Database>> Loaded = loadDatabase(Path);
+  if (!Loaded)
+    return Loaded.takeError();
+  SmallString<256> Current;
+  if (std::error_code EC = sys::fs::current_path(Current))
+    return createStringError(EC, "cannot find the working directory: " + EC.message());
+  std::vector<std::string> Out;
+  for (StringRef File : (*Loaded)->getAllFiles()) {
+    File.consume_front((Current + "/").str());
+    Out.push_back(File.str());
+  }
+  llvm::sort(Out); // a hash table's order is none
+  if (Out.empty())
+    return createStringError("'" + Path + "' names no file");
+  return Out;
 }
 
 } // namespace restride

@@ -29,4 +29,8 @@ struct FlagSources {
 /// compile_commands.json above the file; with none of them, no flags.
 llvm::Expected<SourceCommand> commandFor(llvm::StringRef File, const FlagSources &Sources);
 
+/// All files of the database that -p names, sorted, relative to the working
+/// directory where they lie below it.
+llvm::Expected<std::vector<std::string>> databaseFiles(llvm::StringRef BuildPath);
+
 } // namespace restride
