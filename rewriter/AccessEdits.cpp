@@ -163,6 +163,8 @@ std::optional<Edit> accessEdit(const Move &M, const Access &A, HelperNeeds &Need
     return Edit{A.Whole, Out};
   }
   switch (A.K) {
+  case Access::Address: // of numbers alone
+    return std::nullopt;
   case Access::Leaf:
     return Edit{A.Whole, leafAccess(M, A.What, A.Path)};
   case Access::Load:

@@ -25,7 +25,7 @@ static bool isGenerated(llvm::ArrayRef<NodeId> Class, const ProgramFacts &F) {
 
 template <typename T> static void append(std::vector<T> &To, const std::vector<T> &From) { To.insert(To.end(), From.begin(), From.end()); }
 
-static void checkOrigins(Candidate &C, llvm::ArrayRef<NodeId> Class, const ProgramFacts &Facts) {
+void checkClass(Candidate &C, llvm::ArrayRef<NodeId> Class, const ProgramFacts &Facts) {
   const Flow &Graph = Facts.Graph;
   std::string Shared;
   for (NodeId N : Class)
@@ -49,6 +49,7 @@ static void checkOrigins(Candidate &C, llvm::ArrayRef<NodeId> Class, const Progr
     C.Refusals.push_back({"", C.ArrayWhere, "it is declared in device memory, and pointers lead to it from elsewhere"});
   if (!C.declared() && llvm::none_of(C.Calls, allocates))
     C.Refusals.push_back({"", C.ArrayWhere, "no cudaMalloc or cudaMallocManaged of this array is seen"});
+  checkSkipped(C, Class, Facts);
 }
 
 static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
@@ -184,8 +185,7 @@ Program assemble(ProgramFacts Facts) {
       continue;
     IndexOf[Root] = Out.Candidates.size();
     Candidate C = candidate(Class, Graph);
-    checkOrigins(C, Class, Facts);
-    checkSkipped(C, Class, Facts);
+    checkClass(C, Class, Facts);
     Out.Candidates.push_back(std::move(C));
     ClassOf.push_back(&Class);
   }

@@ -10,4 +10,8 @@ namespace restride {
 /// one program: Flow::conflict() says whether they are.
 Program assemble(ProgramFacts Facts);
 
+/// Adds to \p C what speaks against its flow class \p Class as a whole: where
+/// the pointers come from, and what other files do with them.
+void checkClass(Candidate &C, llvm::ArrayRef<NodeId> Class, const ProgramFacts &Facts);
+
 } // namespace restride

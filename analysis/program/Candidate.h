@@ -68,12 +68,14 @@ struct Access {
     Store,     ///< p[i] = Value
     PartLoad,  ///< p[i].pos, a nested record, copied
     PartStore, ///< p[i].pos = Value
+    Address,   ///< x + i, the address of a number that nobody steps from
   } K = Leaf;
   Range Whole;
   Element What;
   std::vector<Step> Path;
   std::optional<Range> Value;
   bool Deduced = false; ///< Load: the type of the copy follows the element's ("auto t = p[i]")
+  bool Written = true;  ///< Leaf of a number: more than its value is asked for
   Location Where;
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
@@ -113,6 +115,7 @@ struct Shift {
 /// the argument of a call.
 struct Argument {
   Range Whole;
+  std::optional<Range> Call; ///< that it is an argument of
   Element What;
   std::string Parameter; ///< see NodeFacts::Slot
   bool ByReference = false; ///< an element, for a reference
@@ -133,6 +136,8 @@ struct Declarator {
   /// records; empty where none is needed.
   std::string Index;
   bool HasDefault = false; ///< a parameter with a default argument
+  std::string Scope; ///< the function or record it belongs to
+  std::string Slot;  ///< of a parameter, see NodeFacts::Slot
 };
 
 /// A declaration, and all its declarators ("P *h_p, *d_p;").
@@ -194,6 +199,14 @@ struct HostCall {
   enum Api { Malloc, MallocManaged, MallocAsync, Free, FreeAsync, Memcpy, MemcpyAsync, Memset, MemsetAsync,
              MemcpyToSymbol, MemcpyToSymbolAsync, MemcpyFromSymbol, MemcpyFromSymbolAsync } What;
   Range Callee;   ///< the function's name, with template arguments
+  std::optional<Range> Whole; ///< the call
+  std::optional<Range> Count; ///< its byte count
+  /// The statement that the call is, alone or inside of a macro or function that
+  /// does nothing but look at its result; without the semicolon.
+  std::optional<Range> Statement;
+  std::optional<Range> Block; ///< around the statement that the call is part of
+  std::string Elements; ///< how many elements, as an expression in one spelling; empty: unknown
+  bool Changing = false; ///< Elements depends on variables that change
   struct Pointer {
     unsigned Argument = 0;      ///< position
     Range Whole;                ///< the argument

@@ -143,7 +143,10 @@ std::optional<Declaration> DeclarationTable::declaration(const std::vector<const
     One.Name = *Name;
     if (std::optional<NodeId> N = Graph.node(D)) {
       One.Candidate = *N;
-      One.ToElement = Graph.facts(*N).ToElement;
+      const NodeFacts &F = Graph.facts(*N);
+      One.ToElement = F.ToElement;
+      One.Scope = F.Owner.empty() ? F.Class : F.Owner;
+      One.Slot = F.Slot;
       One.Reference = One.ToElement ? "" : referenceMark(D->getType());
       if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D))
         One.HasDefault = P->hasDefaultArg();

@@ -80,6 +80,10 @@ void UseClassifier::element(const Expr *E, Pointer P) {
   const VarDecl *Variable = nullptr;
   const Stmt *S = parent(E, &Variable);
   auto Unknown = [&](std::string What) { refuse(P, E->getExprLoc(), std::move(What)); };
+  if (Variable && Graph.scalars())
+    return Variable->getType()->isReferenceType() && !onlyDereferenced(Variable, Context)
+               ? Unknown("a reference to an element is kept, and may be used to reach its neighbours")
+               : addAccess(Access::Leaf, E, P, {});
   if (Variable && isa<DecompositionDecl>(Variable))
     return Unknown("a structured binding takes an element apart in place");
   if (Variable)
@@ -92,6 +96,8 @@ void UseClassifier::element(const Expr *E, Pointer P) {
     // "(p[i]) = t" keeps its parentheses as part of the access.
     return element(Outer, P);
   }
+  if (Graph.scalars())
+    return number(E, S, P);
   if (const MemberExpr *M = dyn_cast<MemberExpr>(S))
     return member(M, P, {M});
   if (const UnaryOperator *U = dyn_cast<UnaryOperator>(S); U && U->getOpcode() == UO_AddrOf)
@@ -126,6 +132,31 @@ void UseClassifier::element(const Expr *E, Pointer P) {
   Unknown("this use of an element is not understood");
 }
 
+/// A number x[i], which \p S uses: it can lie anywhere as long as nobody steps
+/// from its address to its neighbours.
+void UseClassifier::number(const Expr *E, const Stmt *S, const Pointer &P) {
+  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(S); U && U->getOpcode() == UO_AddrOf) {
+    if (!reachesOneObject(U))
+      return pointer(U, P);
+  } else if (const UnaryExprOrTypeTraitExpr *T = dyn_cast<UnaryExprOrTypeTraitExpr>(S)) {
+    std::optional<Range> R = View.range(T->getArgumentExpr()->getSourceRange());
+    if (T->getKind() != UETT_SizeOf || !R)
+      return refuse(P, E->getExprLoc(), "a property of an element's type is asked for");
+    Graph.facts(P.Node).Sites.Sizes.push_back({*R});
+    return;
+  } else if (const CallExpr *Call = dyn_cast<CallExpr>(S); Call && E->isGLValue()) {
+    const FunctionDecl *Callee = Call->getDirectCallee();
+    unsigned I = std::find(Call->arg_begin(), Call->arg_end(), E) - Call->arg_begin();
+    bool Reads = Callee && I < Callee->getNumParams() && onlyDereferenced(Callee->getParamDecl(I), Context);
+    if (!Reads && !(Callee && !View.isUserCode(Callee->getLocation())))
+      return refuse(P, E->getExprLoc(), "an element is passed by reference, and its address may be used to reach its neighbours");
+  }
+  addAccess(Access::Leaf, E, P, {});
+  const ImplicitCastExpr *Cast = dyn_cast<ImplicitCastExpr>(S);
+  if (std::vector<Access> &All = Graph.facts(P.Node).Sites.Accesses; !All.empty())
+    All.back().Written = !Cast || Cast->getCastKind() != CK_LValueToRValue;
+}
+
 /// f(p[i]) with a parameter `T &`.
 bool UseClassifier::elementArgument(const CallExpr *Call, const Expr *E, const Pointer &P) {
   const FunctionDecl *Callee = Call->getDirectCallee();
@@ -133,7 +164,7 @@ bool UseClassifier::elementArgument(const CallExpr *Call, const Expr *E, const P
   std::optional<NodeId> Parameter = Callee && I < Callee->getNumParams() ? Graph.node(Callee->getParamDecl(I)) : std::nullopt;
   if (!Parameter || !Graph.facts(*Parameter).ToElement)
     return false;
-  asArgument(E, P, *Parameter);
+  asArgument(Call, E, P, *Parameter);
   return true;
 }
 
@@ -226,9 +257,8 @@ void UseClassifier::member(const Expr *E, const Pointer &P, std::vector<const Ex
   addAccess(Access::Leaf, E, P, Path);
 }
 
-/// &p[i].f stays what it is in every layout as long as nobody steps from it to
-/// the neighbours.
-void UseClassifier::leafAddress(const Expr *E, const Pointer &P, const std::vector<std::string> &ArrayPath) {
+/// Nobody steps from the address \p E of an object to its neighbours.
+bool UseClassifier::reachesOneObject(const Expr *E) const {
   const VarDecl *Variable = nullptr;
   const Expr *Outer = E;
   const Stmt *S = parent(Outer, &Variable);
@@ -236,18 +266,22 @@ void UseClassifier::leafAddress(const Expr *E, const Pointer &P, const std::vect
     Outer = cast<Expr>(S);
     S = parent(Outer, &Variable);
   }
-  bool OneObject = false;
-  if (Variable) {
-    OneObject = !isModified(Facts, Variable) && onlyDereferenced(Variable, Context);
-  } else if (const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(S)) {
-    OneObject = U->getOpcode() == UO_Deref;
-  } else if (const CallExpr *Call = dyn_cast_or_null<CallExpr>(S)) {
-    const FunctionDecl *Callee = Call->getDirectCallee();
-    unsigned Argument = std::find(Call->arg_begin(), Call->arg_end(), Outer) - Call->arg_begin();
-    OneObject = Callee && (touchesOneObject(Callee) ||
-                           (Argument < Callee->getNumParams() && onlyDereferenced(Callee->getParamDecl(Argument), Context)));
-  }
-  if (OneObject)
+  if (Variable)
+    return !isModified(Facts, Variable) && onlyDereferenced(Variable, Context);
+  if (const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(S))
+    return U->getOpcode() == UO_Deref;
+  const CallExpr *Call = dyn_cast_or_null<CallExpr>(S);
+  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+  if (!Callee)
+    return false;
+  unsigned Argument = std::find(Call->arg_begin(), Call->arg_end(), Outer) - Call->arg_begin();
+  return touchesOneObject(Callee) || (Argument < Callee->getNumParams() && onlyDereferenced(Callee->getParamDecl(Argument), Context));
+}
+
+/// &p[i].f stays what it is in every layout as long as nobody steps from it to
+/// the neighbours.
+void UseClassifier::leafAddress(const Expr *E, const Pointer &P, const std::vector<std::string> &ArrayPath) {
+  if (reachesOneObject(E))
     return;
   if (!ArrayPath.empty()) // it may walk over the member array, no further
     Graph.facts(P.Node).WholeArrays.push_back(ArrayPath);

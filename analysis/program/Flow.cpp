@@ -74,6 +74,36 @@ const CXXRecordDecl *Flow::decl(unsigned Id) const {
   return At == Decls.end() ? nullptr : At->second->getDefinition();
 }
 
+unsigned Flow::scalar(QualType T) {
+  std::string Name = T.getAsString(View->options());
+  auto [At, New] = RecordIds.try_emplace({Place{}, Name}, Records.size());
+  if (New)
+    Records.emplace_back().Facts.Type.Name = Name;
+  Scalars[At->second] = T;
+  return At->second;
+}
+
+/// The number behind a `float *`, `const float4 *` or `double []`.
+std::optional<unsigned> Flow::scalarPointee(QualType T) {
+  T = T.getNonReferenceType();
+  if (!T->isPointerType())
+    return std::nullopt;
+  QualType Pointee = T->getPointeeType().getCanonicalType().getUnqualifiedType();
+  const CXXRecordDecl *D = Pointee->getAsCXXRecordDecl();
+  bool Vector = D && D->hasDefinition() && D->isTrivial() && D->getIdentifier() && !View->isUserCode(D->getLocation()) &&
+                llvm::isDigit(D->getName().back()) && D->getDeclContext()->isTranslationUnit();
+  if (!Pointee->isArithmeticType() && !Vector)
+    return std::nullopt;
+  return scalar(Pointee);
+}
+
+QualType Flow::type(unsigned Id) const {
+  if (auto At = Scalars.find(Id); At != Scalars.end())
+    return At->second;
+  const CXXRecordDecl *D = decl(Id);
+  return D ? D->getASTContext().getCanonicalTagType(D) : QualType();
+}
+
 NodeId Flow::make(SourceLocation L, Kind K, unsigned Record, std::string Name, const FunctionDecl *Around) {
   auto [At, New] = Ids.try_emplace({View->place(L), K}, Facts.size());
   if (!New) {
@@ -107,27 +137,46 @@ const FunctionDecl *functionAround(const DeclContext *C) {
 std::optional<NodeId> Flow::node(const ValueDecl *D) {
   if (!isa<VarDecl, FieldDecl>(D) || !View->isUserCode(D->getLocation()))
     return std::nullopt;
+  if (scalars()) {
+    std::optional<unsigned> Pointee = scalarPointee(D->getType());
+    if (!Pointee)
+      return std::nullopt;
+    return declared(D, *Pointee);
+  }
   const CXXRecordDecl *Pointee = trackedPointee(D->getType(), *View), *Referent = Pointee ? nullptr : trackedReferent(D, *View);
   const CXXRecordDecl *Array = Pointee || Referent ? nullptr : declaredArrayOf(D, *View);
   if (!Pointee && !Referent && !Array)
     return std::nullopt;
-  NodeId Node = make(D->getLocation(), Declared, record(Pointee ? Pointee : Referent ? Referent : Array), D->getNameAsString(),
-                     functionAround(D->getDeclContext()));
+  NodeId Node = declared(D, record(Pointee ? Pointee : Referent ? Referent : Array));
   if (Array)
     Facts[Node].Sites.Lives = D->hasAttr<CUDASharedAttr>()     ? Memory::Shared
                               : D->hasAttr<CUDAConstantAttr>() ? Memory::Constant
                                                                : Memory::Global;
-  if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D); P && !Facts[Node].Owner.empty())
-    Facts[Node].Slot = Facts[Node].Owner + "#" + std::to_string(P->getFunctionScopeIndex());
   Facts[Node].ToElement = Referent != nullptr;
   return Node;
 }
 
+NodeId Flow::declared(const ValueDecl *D, unsigned Record) {
+  NodeId Node = make(D->getLocation(), Declared, Record, D->getNameAsString(), functionAround(D->getDeclContext()));
+  if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D); P && !Facts[Node].Owner.empty())
+    Facts[Node].Slot = Facts[Node].Owner + "#" + std::to_string(P->getFunctionScopeIndex());
+  Facts[Node].Declared = true;
+  if (const FieldDecl *F = dyn_cast<FieldDecl>(D))
+    Facts[Node].Class = F->getParent()->getQualifiedNameAsString();
+  return Node;
+}
+
 std::optional<NodeId> Flow::result(const FunctionDecl *F) {
-  const CXXRecordDecl *Record = trackedPointee(F->getReturnType(), *View);
-  if (!Record || !View->isUserCode(F->getLocation()))
+  if (!View->isUserCode(F->getLocation()))
     return std::nullopt;
-  return make(F->getLocation(), Result, record(Record), F->getNameAsString(), F);
+  std::optional<unsigned> Id;
+  if (scalars())
+    Id = scalarPointee(F->getReturnType());
+  else if (const CXXRecordDecl *Record = trackedPointee(F->getReturnType(), *View))
+    Id = record(Record);
+  if (!Id)
+    return std::nullopt;
+  return make(F->getLocation(), Result, *Id, F->getNameAsString(), F);
 }
 
 NodeId Flow::callResult(const CallExpr *Call, NodeId Result, const FunctionDecl *Caller) {

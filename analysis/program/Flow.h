@@ -33,10 +33,12 @@ struct NodeFacts {
   std::string Name;
   std::string Function; ///< name of the function it is a parameter or local of; empty for others
   std::string Owner;    ///< that function, as in Flow::functions()
+  std::string Class;    ///< the record it is a member of
   Location Where;
   std::optional<Range> Scope; ///< of that function
   std::string Slot;       ///< of a parameter: the same for all declarations of its function
   unsigned Instance = 0;  ///< of Owner
+  bool Declared = false;  ///< a variable, parameter or member
   bool ToElement = false; ///< a reference to an element
   bool Modified = false;  ///< a parameter that changes
   bool Null = false;      ///< an argument that is a null pointer
@@ -83,12 +85,21 @@ const clang::CXXRecordDecl *trackedPointee(clang::QualType T, const SourceView &
 /// The record of an array declared in global, constant or shared memory of the device.
 const clang::CXXRecordDecl *declaredArrayOf(const clang::ValueDecl *D, const SourceView &View);
 
+/// What the pointers that a Flow follows point to.
+enum class Elements {
+  Records, ///< classes the user wrote
+  Scalars, ///< numbers and CUDA's vector types: arrays that could share a record
+};
+
 class Flow {
 public:
+  explicit Flow(Elements Of = Elements::Records) : Of(Of) {}
+
   /// What follows is about the translation unit of \p View.
   void read(const SourceView &V) {
     View = &V;
     Decls.clear();
+    Scalars.clear();
   }
 
   /// The node of a variable, parameter or member of tracked pointer type, of a
@@ -121,8 +132,11 @@ public:
 
   std::vector<TrackedRecord> &records() { return Records; }
   const std::vector<TrackedRecord> &records() const { return Records; }
-  /// The record \p Id in this translation unit; null where it has none.
+  /// The record \p Id in this translation unit; null where it has none, and for scalars.
   const clang::CXXRecordDecl *decl(unsigned Id) const;
+  /// Its type, or that of a scalar; null where this translation unit has none.
+  clang::QualType type(unsigned Id) const;
+  bool scalars() const { return Of == Elements::Scalars; }
   std::map<std::string, FunctionFacts> &functions() { return Functions; }
   const std::map<std::string, FunctionFacts> &functions() const { return Functions; }
   llvm::ArrayRef<Binding> bindings() const { return Bindings; }
@@ -137,11 +151,16 @@ private:
   };
   NodeId make(clang::SourceLocation L, Kind K, unsigned Record, std::string Name, const clang::FunctionDecl *Around);
   unsigned record(const clang::CXXRecordDecl *D);
+  NodeId declared(const clang::ValueDecl *D, unsigned Record);
+  unsigned scalar(clang::QualType T);
+  std::optional<unsigned> scalarPointee(clang::QualType T);
 
+  Elements Of;
   const SourceView *View = nullptr;
   std::map<Key, NodeId> Ids;
   std::map<std::pair<Place, std::string>, unsigned> RecordIds;
   llvm::DenseMap<unsigned, const clang::CXXRecordDecl *> Decls; ///< of this unit
+  llvm::DenseMap<unsigned, clang::QualType> Scalars;            ///< of this unit
   mutable std::vector<NodeId> Parent;
   std::vector<NodeFacts> Facts;
   std::vector<TrackedRecord> Records;

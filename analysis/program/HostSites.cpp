@@ -1,5 +1,6 @@
 // Calls of the CUDA runtime that allocate, copy, fill and free the array.
 
+#include "analysis/program/CheckedCalls.h"
 #include "analysis/program/Uses.h"
 
 using namespace clang;
@@ -61,6 +62,13 @@ bool UseClassifier::runtimeCall(const CallExpr *Call, const Expr *E, const Point
   if (!Name_ || !Whole)
     return Macro();
   Site.Callee = *Name_;
+  if (Graph.scalars()) {
+    Site.Whole = View.range(Call->getSourceRange());
+    if (Known->Bytes >= 0 && unsigned(Known->Bytes) < Call->getNumArgs())
+      Site.Count = View.range(Call->getArg(Known->Bytes)->getSourceRange());
+    Site.Statement = checkedStatement(Call, Context, View);
+    Site.Block = blockAround(Call, Context, View);
+  }
   HostCall::Pointer Place;
   Place.Argument = Argument;
   Place.Whole = *Whole;

@@ -1,5 +1,6 @@
 // Where a tracked pointer goes on: to another variable, or into a call.
 
+#include "analysis/program/Purity.h"
 #include "analysis/program/Uses.h"
 
 using namespace clang;
@@ -20,13 +21,14 @@ void UseClassifier::shifted(const Expr *E, const Pointer &P) {
     refuse(P, E->getExprLoc(), "a macro's body moves the pointer");
 }
 
-void UseClassifier::asArgument(const Expr *E, const Pointer &P, NodeId Parameter) {
+void UseClassifier::asArgument(const CallExpr *Call, const Expr *E, const Pointer &P, NodeId Parameter) {
   NodeId Outside = Graph.argument(E, Parameter, Caller);
   Graph.unite(P.Node, Outside);
   if (leavesDeclaredArray(E, P))
     return;
   std::optional<Range> R = View.range(E->getSourceRange());
   Argument Site;
+  Site.Call = View.range(Call->getSourceRange());
   Site.Parameter = Graph.facts(Parameter).Slot;
   Site.ByReference = Graph.facts(Parameter).ToElement;
   Site.Where = View.where(E->getExprLoc());
@@ -49,6 +51,8 @@ void UseClassifier::pointerArgument(const CallExpr *Call, const Expr *E, const P
     return Unknown("the pointer is passed through a function pointer");
   if (runtimeCall(Call, E, P, false))
     return;
+  if (Graph.scalars() && touchesOneObject(Callee))
+    return addAccess(Access::Address, E, P, {}); // atomicAdd(x + i, 1)
   std::string Name = "'" + Callee->getNameAsString() + "'";
   unsigned Argument = std::find(Call->arg_begin(), Call->arg_end(), E) - Call->arg_begin();
   if (isa<CXXOperatorCallExpr>(Call) || Argument >= Callee->getNumParams())
@@ -62,7 +66,7 @@ void UseClassifier::pointerArgument(const CallExpr *Call, const Expr *E, const P
     return Unknown("the pointer is passed to " + Name + ", whose parameter cannot be followed");
   if (!Callee->isDefined())
     Graph.require(P.Node, ownerOf(Callee, View), E->getExprLoc(), "the pointer is passed to " + Name + ", whose body is not seen");
-  asArgument(E, P, *Node);
+  asArgument(Call, E, P, *Node);
 }
 
 void UseClassifier::pointerInitialises(const VarDecl *V, const Expr *E, const Pointer &P) {

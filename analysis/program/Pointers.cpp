@@ -256,7 +256,7 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
     return element(A, P);
   }
   if (const MemberExpr *M = dyn_cast<MemberExpr>(S))
-    return member(M, P, {M});
+    return Graph.scalars() ? Unknown("an element is taken apart through the pointer") : member(M, P, {M});
   if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(S)) {
     if (!Plain)
       return Unknown("a pointer into the array is chosen by a condition");

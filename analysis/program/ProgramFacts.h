@@ -9,7 +9,7 @@
 namespace restride {
 
 struct ProgramFacts {
-  explicit ProgramFacts(std::string Root = "") : Text(std::move(Root)) {}
+  explicit ProgramFacts(std::string Root = "", Elements Of = Elements::Records) : Text(std::move(Root)), Graph(Of) {}
 
   Sources Text;
   Flow Graph;

@@ -34,7 +34,7 @@ static void addHandles(llvm::ArrayRef<Decl *> Scope, const SourceView &View, std
 static void evaluateCalls(Unit &U, unsigned UnitId, Flow &Graph, const Evaluator &Values, ASTContext &Context, const SourceView &View) {
   for (const UnitFacts::Call &Call : U.Facts.Calls) {
     NodeFacts &Node = Graph.facts(Call.Node);
-    const CXXRecordDecl *Record = Graph.decl(Node.Record);
+    QualType Element = Graph.type(Node.Record);
     HostCall &Site = Node.Sites.Calls[Call.Index];
     Site.Times = Values.timesExecuted(Call.E, Context);
     if (!Call.Bytes)
@@ -42,13 +42,15 @@ static void evaluateCalls(Unit &U, unsigned UnitId, Flow &Graph, const Evaluator
     if (std::optional<Estimate> Bytes = Values.integer(Call.Bytes)) {
       Site.Bytes = Bytes->Value;
       if (Site.What <= HostCall::MallocAsync) {
-        double Count = double(Bytes->Value) / Context.getTypeSizeInChars(Context.getCanonicalTagType(Record)).getQuantity();
+        double Count = double(Bytes->Value) / Context.getTypeSizeInChars(Element).getQuantity();
         if (Count > Node.Sites.Elements.Count)
           Node.Sites.Elements = {Count, Bytes->Assumed};
       }
     }
+    if (Graph.scalars())
+      Site.Elements = elementCount(Call.Bytes, Element, Context, U.Facts, Site.Changing);
     std::set<const FieldDecl *> Members;
-    ByteCount Count = byteCount(Call.Bytes, Record, Context, U.Facts, &Members);
+    ByteCount Count = byteCount(Call.Bytes, Element, Context, U.Facts, &Members);
     for (const FieldDecl *F : Members)
       Node.CountMembers.push_back({View.place(F->getLocation()), UnitId,
                                    {"", View.where(Call.Bytes->getExprLoc()), "'" + F->getName().str() + "' in this byte count is set in another file too"}});
@@ -129,7 +131,10 @@ std::vector<size_t> readUnit(ASTContext &Context, llvm::ArrayRef<SkippedRange> S
   Evaluator Values(Context, U.Facts);
   evaluateCalls(U, UnitId, Out.Graph, Values, Context, View);
   addDeclarations(Table.build(), Out.Declarations);
-  describeRecords(U, Out, Context, View);
+  if (!Out.Graph.scalars())
+    describeRecords(U, Out, Context, View);
+  else
+    Out.Identifiers.insert(U.Facts.Names.begin(), U.Facts.Names.end());
   addHandles(U.Scope, View, Out.Handles);
   auto Writes = [&](unsigned Key) { Out.MemberWriters[View.place(SourceLocation::getFromRawEncoding(Key))].insert(UnitId); };
   for (const auto &[Key, Values] : U.Facts.MemberValues)

@@ -18,9 +18,9 @@ static bool isRecord(QualType T, const CXXRecordDecl *Record) {
   return D && D->getCanonicalDecl() == Record->getCanonicalDecl();
 }
 
-static ByteCount count(const Expr *E, const CXXRecordDecl *Record, const ASTContext &Context, const UnitFacts &Facts,
+static ByteCount count(const Expr *E, QualType Element, const ASTContext &Context, const UnitFacts &Facts,
                        std::set<const FieldDecl *> *Members, unsigned Depth) {
-  auto Recur = [&](const Expr *Inner) { return count(Inner, Record, Context, Facts, Members, Depth + 1); };
+  auto Recur = [&](const Expr *Inner) { return count(Inner, Element, Context, Facts, Members, Depth + 1); };
   if (Depth > MaxDepth || E->isValueDependent())
     return ByteCount::Unclear;
   if (E->getType()->isFloatingType())
@@ -29,7 +29,7 @@ static ByteCount count(const Expr *E, const CXXRecordDecl *Record, const ASTCont
   if (E->getType()->isFloatingType())
     return ByteCount::Unclear;
   if (const UnaryExprOrTypeTraitExpr *S = dyn_cast<UnaryExprOrTypeTraitExpr>(E))
-    if (S->getKind() == UETT_SizeOf && isRecord(element(S->getTypeOfArgument()), Record))
+    if (S->getKind() == UETT_SizeOf && Context.hasSameUnqualifiedType(element(S->getTypeOfArgument()).getNonReferenceType(), Element))
       return ByteCount::Scaled;
   if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
     ByteCount L = Recur(B->getLHS()), R = Recur(B->getRHS());
@@ -77,16 +77,16 @@ static ByteCount count(const Expr *E, const CXXRecordDecl *Record, const ASTCont
   Expr::EvalResult Result;
   if (E->EvaluateAsInt(Result, Context)) {
     llvm::APSInt Value = Result.Val.getInt();
-    uint64_t Size = Context.getTypeSizeInChars(Context.getCanonicalTagType(Record)).getQuantity();
+    uint64_t Size = Context.getTypeSizeInChars(Element).getQuantity();
     if (Value.getZExtValue() % Size == 0)
       return ByteCount::Whole;
   }
   return ByteCount::Unclear;
 }
 
-ByteCount byteCount(const Expr *Bytes, const CXXRecordDecl *Record, const ASTContext &Context, const UnitFacts &Facts,
+ByteCount byteCount(const Expr *Bytes, QualType Element, const ASTContext &Context, const UnitFacts &Facts,
                     std::set<const FieldDecl *> *Members) {
-  return count(Bytes, Record, Context, Facts, Members, 0);
+  return count(Bytes, Element, Context, Facts, Members, 0);
 }
 
 namespace {
@@ -189,7 +189,7 @@ private:
       if (!Argument->getType()->isIntegerType())
         continue;
       Any = true;
-      if (byteCount(Argument, Record, Context, Facts) == ByteCount::Scaled)
+      if (byteCount(Argument, Context.getCanonicalTagType(Record), Context, Facts) == ByteCount::Scaled)
         return true;
     }
     return !Any;

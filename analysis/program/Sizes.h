@@ -12,10 +12,16 @@ enum class ByteCount {
   Scaled,   ///< a multiple of sizeof the record, so it follows the record's size
 };
 
-/// How \p Bytes relates to the size of \p Record. \p Members gets the members
+/// How \p Bytes relates to the size of \p Element, a record or a scalar. \p Members gets the members
 /// whose values it depends on: other units may write them too.
-ByteCount byteCount(const clang::Expr *Bytes, const clang::CXXRecordDecl *Record, const clang::ASTContext &Context,
+ByteCount byteCount(const clang::Expr *Bytes, clang::QualType Element, const clang::ASTContext &Context,
                     const UnitFacts &Facts, std::set<const clang::FieldDecl *> *Members = nullptr);
+
+/// How many elements \p Bytes are for, in one spelling for all arrays: "n * m"
+/// for n * m * sizeof(float). \p Changing is set if it depends on variables that
+/// change. Empty if that is not plain to see.
+std::string elementCount(const clang::Expr *Bytes, clang::QualType Element, clang::ASTContext &Context, const UnitFacts &Facts,
+                         bool &Changing);
 
 /// The first place in \p Scope where somebody could notice a change of the
 /// size of \p Record: nothing if the record can be aligned in place.

@@ -7,7 +7,9 @@ namespace restride {
 /// Names of the candidate that text at \p R can use. One letter is everybody's,
 /// so it counts in its own function only.
 static std::vector<std::string> namesAt(const Range &R, const Candidate &C, llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
-  std::vector<std::string> Out{C.Type.Name};
+  std::vector<std::string> Out;
+  if (!Graph.scalars()) // everybody says "float"
+    Out.push_back(C.Type.Name);
   bool Inside = false;
   for (NodeId N : Class) {
     const NodeFacts &F = Graph.facts(N);

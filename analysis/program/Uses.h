@@ -113,13 +113,15 @@ private:
   void test(const clang::Expr *E, const Pointer &P);
   bool isTracked(const clang::Expr *E);
   void shifted(const clang::Expr *E, const Pointer &P);
-  void asArgument(const clang::Expr *E, const Pointer &P, NodeId Parameter);
+  void asArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P, NodeId Parameter);
   bool aliasBase(const Pointer &P, const clang::VarDecl *V);
   bool allocatedOnceBefore(const clang::VarDecl *Base, const clang::VarDecl *V);
   void makeAlias(const clang::VarDecl *V, const Pointer &P);
   // Elements.cpp
   void element(const clang::Expr *E, Pointer P);
   void member(const clang::Expr *E, const Pointer &P, std::vector<const clang::Expr *> Path);
+  void number(const clang::Expr *E, const clang::Stmt *S, const Pointer &P);
+  bool reachesOneObject(const clang::Expr *E) const;
   bool elementArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);
   void keepsTogether(const Pointer &P, llvm::ArrayRef<const clang::Expr *> Path, bool Stored);
   void leafAddress(const clang::Expr *E, const Pointer &P, const std::vector<std::string> &ArrayPath);

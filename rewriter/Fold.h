@@ -1,0 +1,19 @@
+// Parallel arrays as one array of structs: float *x, *y become Xy *xy, and x[i]
+// becomes xy[i].x. What comes out is a program like any other, whose record can
+// take every layout.
+#pragma once
+
+#include "rewriter/Edits.h"
+#include "rewriter/FoldNames.h"
+
+namespace restride {
+
+struct Folded {
+  FoldNames Names;
+  Rewritten Text;
+};
+
+/// Fails with a reason where some use would only make sense for one of the arrays.
+llvm::Expected<Folded> fold(const ArrayProgram &A, const ParallelGroup &G);
+
+} // namespace restride

@@ -1,0 +1,133 @@
+#include "rewriter/FoldNames.h"
+
+#include "clang/Basic/CharInfo.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace restride {
+
+static constexpr size_t MaxLength = 24;
+
+static std::set<std::string> words(llvm::StringRef Text) {
+  std::set<std::string> Out;
+  for (size_t I = 0; I < Text.size();) {
+    size_t End = I;
+    while (End < Text.size() && clang::isAsciiIdentifierContinue(Text[End]))
+      ++End;
+    if (End > I)
+      Out.insert(Text.slice(I, End).str());
+    I = std::max(End, I + 1);
+  }
+  return Out;
+}
+
+/// Without what says that it lies on the device: "d_x", "x_gpu" are "x".
+static llvm::StringRef bare(llvm::StringRef Name) {
+  static constexpr llvm::StringRef Marks[] = {"device", "dev", "gpu", "cuda", "cu", "d"};
+  llvm::StringRef Rest = Name;
+  Rest.consume_front("m_");
+  for (llvm::StringRef Mark : Marks) {
+    llvm::StringRef Front = Rest, Back = Rest;
+    if (Front.consume_front_insensitive(Mark) && Front.consume_front("_") && !Front.empty() && !llvm::isDigit(Front[0]))
+      return Front;
+    if (Back.consume_back_insensitive(Mark) && Back.consume_back("_") && !Back.empty())
+      return Back;
+  }
+  return Rest.empty() ? Name : Rest;
+}
+
+/// What most kernels call the array.
+static std::string fieldName(const ArrayProgram &A, size_t Array) {
+  std::map<std::string, unsigned> Votes;
+  std::string Best;
+  for (const ArrayVariable &V : A.Variables)
+    if (V.Array == Array && V.Declared && V.Device && !V.Name.empty())
+      if (std::string Name = bare(V.Name).str(); ++Votes[Name] > Votes[Best])
+        Best = Name;
+  return Best.empty() ? bare(A.P.Candidates[Array].Array).str() : Best;
+}
+
+static std::string commonPrefix(llvm::ArrayRef<std::string> Names) {
+  std::string Out = Names.front();
+  for (const std::string &N : Names)
+    while (!llvm::StringRef(N).starts_with(Out))
+      Out.pop_back();
+  return Out;
+}
+
+static std::string commonSuffix(std::vector<std::string> Names) {
+  for (std::string &N : Names)
+    std::reverse(N.begin(), N.end());
+  std::string Out = commonPrefix(Names);
+  std::reverse(Out.begin(), Out.end());
+  return Out;
+}
+
+/// The parts in which the names differ, between what they share: "d_xyz".
+static std::string joined(llvm::ArrayRef<std::string> Names) {
+  if (Names.size() == 1)
+    return Names.front();
+  std::string Prefix = commonPrefix(Names), Suffix = commonSuffix(Names), Middle;
+  size_t Shortest = llvm::min_element(Names, [](const std::string &A, const std::string &B) { return A.size() < B.size(); })->size();
+  while (Prefix.size() + Suffix.size() >= Shortest && !Suffix.empty())
+    Suffix.erase(0, 1);
+  bool Words = llvm::any_of(Names, [&](const std::string &N) { return N.size() - Prefix.size() - Suffix.size() > 2; });
+  for (const std::string &N : Names) {
+    std::string Part = N.substr(Prefix.size(), N.size() - Prefix.size() - Suffix.size());
+    Middle += (Words && !Middle.empty() && !Part.empty() ? "_" : "") + Part;
+  }
+  return Prefix + Middle + Suffix;
+}
+
+static std::string capitalised(llvm::StringRef Name) {
+  std::string Out;
+  for (llvm::StringRef Part : llvm::split(Name, '_'))
+    if (!Part.empty())
+      Out += llvm::toUpper(Part[0]) + Part.drop_front().str();
+  return Out;
+}
+
+static std::string fresh(const std::string &Name, std::set<std::string> &Taken) {
+  std::string Out = Name;
+  for (unsigned I = 2; !Taken.insert(Out).second; ++I)
+    Out = Name + std::to_string(I);
+  return Out;
+}
+
+FoldNames foldNames(const ArrayProgram &A, const ParallelGroup &G) {
+  FoldNames Out;
+  std::set<std::string> Taken = words(A.P.Text.text()), Fields;
+  for (size_t Array : G.Arrays)
+    Out.Fields.push_back(fresh(fieldName(A, Array), Fields));
+  std::string Joined = capitalised(joined(Out.Fields));
+  if (Joined.size() > MaxLength)
+    Joined = capitalised(Out.Fields.front()) + "Fields";
+  if (Joined.empty() || llvm::isDigit(Joined[0]) || Joined.size() == 1)
+    Joined = "Fields" + Joined;
+  // Generated names begin with the record's, so none may.
+  std::string Record = Joined;
+  for (unsigned I = 2; llvm::any_of(Taken, [&](const std::string &T) { return llvm::StringRef(T).starts_with(Record); }); ++I)
+    Record = Joined + std::to_string(I);
+  Out.Record = Record;
+  Taken.insert(Record);
+
+  std::map<std::string, std::vector<std::string>> Names; // by scope, in the group's order
+  for (size_t Array : G.Arrays) {
+    std::set<std::string> Seen;
+    for (const ArrayVariable &V : A.Variables)
+      if (V.Array == Array && V.Declared && !V.Name.empty() && Seen.insert(V.Scope).second)
+        Names[V.Scope].push_back(V.Name);
+  }
+  for (const auto &[Scope, Own] : Names) {
+    std::string Name = Own.size() == 1 && G.Arrays.size() > 1 ? Own.front() : joined(Own);
+    if (Own.size() > 1 && Name.size() > MaxLength) {
+      std::string Prefix = commonPrefix(Own);
+      Name = Prefix + std::string(1, llvm::toLower(Record[0])) + Record.substr(1);
+    }
+    std::set<std::string> Here = Taken; // another scope may use the same
+    Out.Handles[Scope] = Own.size() == 1 ? Name : fresh(Name, Here);
+  }
+  return Out;
+}
+
+} // namespace restride
