@@ -5,28 +5,14 @@
 
 namespace restride {
 
-namespace {
-
-/// One layout of the candidate at hand: a score or a refusal.
-struct Trial {
-  const Layout *L = nullptr;
-  Plan Layouts;
-  Rewritten Text;
-  Compiled Code;
-  cost::Score Score;
-  std::optional<Refusal> Refused;
-};
-
-} // namespace
-
-static bool isWanted(const Candidate &C, const Options &O) {
+bool isWanted(const Candidate &C, const Options &O) {
   if (O.Structs.empty())
     return true;
   llvm::StringRef Record = C.Type.Name;
   return llvm::any_of(O.Structs, [&](const std::string &S) { return S == Record || S == C.Name || Record.ends_with("::" + S); });
 }
 
-static cost::Model model(const Options &O) {
+cost::Model modelOf(const Options &O) {
   return O.Model == CostModel::Thesis ? cost::Model::Thesis : cost::Model::Throughput;
 }
 
@@ -56,7 +42,7 @@ static void runTrial(Trial &T, size_t I, const DecideInput &In, VariantCompiler 
   if (!Code)
     return Refuse(Code.takeError(), T.L == catalogue().front() ? "it does not compile: " : "the rewritten program does not compile: ");
   T.Code = std::move(*Code);
-  llvm::Expected<cost::Score> Score = scorePlan(In.P, T.Layouts, Kernels, T.Code, In.Gpu, model(In.O));
+  llvm::Expected<cost::Score> Score = scorePlan(In.P, T.Layouts, Kernels, T.Code, In.Gpu, modelOf(In.O));
   if (!Score)
     return Refuse(Score.takeError(), "it cannot be scored: ");
   T.Score = std::move(*Score);
@@ -106,13 +92,46 @@ static const Trial *choose(const std::vector<Trial> &All, const Options &O, Repo
   return Good[Choice.Winner];
 }
 
+std::vector<Trial> tryLayouts(const DecideInput &In, size_t I, const Plan &Base, VariantCompiler &Compiler) {
+  std::vector<std::string> Kernels = affectedKernels(In.P, I);
+  std::vector<Trial> All = trials(I, Base, In);
+  // The first compile of a text is the slowest, and the others need its verdict.
+  runTrial(All.front(), I, In, Compiler, Kernels);
+  if (All.front().Refused) {
+    All.resize(1);
+    return All;
+  }
+  llvm::DefaultThreadPool Pool(llvm::hardware_concurrency(In.O.Jobs));
+  for (Trial &T : llvm::MutableArrayRef(All).drop_front())
+    if (!T.Refused)
+      Pool.async([&T, &In, &Compiler, &Kernels, I] { runTrial(T, I, In, Compiler, Kernels); });
+  Pool.wait();
+  return All;
+}
+
+void addTrials(Report::Candidate &To, llvm::ArrayRef<Trial> Trials, const DecideInput &In, size_t I) {
+  To.Refusals.clear();
+  for (const Trial &T : Trials) {
+    if (T.Refused) {
+      To.Refusals.push_back(describe(*T.Refused, In.Names));
+      continue;
+    }
+    Report::Variant V = describe(In.P.Candidates[I], In.P, *T.L, T.Score, T.Text, In.Names);
+    if (!In.O.EmitVariants.empty())
+      V.Files = variantFiles(In.P, In.Units, T.Text, T.Code);
+    To.Variants.push_back(std::move(V));
+  }
+}
+
 llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler) {
   Decision Out;
   Out.Layouts.assign(In.P.Candidates.size(), catalogue().front());
-  llvm::DefaultThreadPool Pool(llvm::hardware_concurrency(In.O.Jobs));
+  for (size_t I = 0; I < In.P.Candidates.size(); ++I)
+    if (auto At = In.Settled.find(In.P.Candidates[I].Type.Name); At != In.Settled.end())
+      Out.Layouts[I] = At->second;
   for (size_t I = 0; I < In.P.Candidates.size(); ++I) {
     const Candidate &C = In.P.Candidates[I];
-    if (!isWanted(C, In.O))
+    if (!isWanted(C, In.O) || In.Settled.count(C.Type.Name))
       continue;
     Report::Candidate Described = describe(C, In.Names);
     // What another configuration needs is not broken unasked.
@@ -137,31 +156,14 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
       Out.Candidates.push_back(std::move(Described));
       continue;
     }
-    std::vector<std::string> Kernels = affectedKernels(In.P, I);
-    std::vector<Trial> All = trials(I, Out.Layouts, In);
-    // The first compile of a text is the slowest, and the others need its verdict.
-    runTrial(All.front(), I, In, Compiler, Kernels);
+    std::vector<Trial> All = tryLayouts(In, I, Out.Layouts, Compiler);
     if (All.front().Refused)
       return llvm::createStringError("'" + In.Units.front().Command.SpelledFile + "' for " + In.Gpu.Arch + ": " + All.front().Refused->Reason);
-    for (Trial &T : llvm::MutableArrayRef(All).drop_front())
-      if (!T.Refused)
-        Pool.async([&T, &In, &Compiler, &Kernels, I] { runTrial(T, I, In, Compiler, Kernels); });
-    Pool.wait();
-
-    Described.Refusals.clear();
-    for (const Trial &T : All) {
-      if (T.Refused) {
-        Described.Refusals.push_back(describe(*T.Refused, In.Names));
-        continue;
-      }
-      Report::Variant V = describe(C, In.P, *T.L, T.Score, T.Text);
-      if (!In.O.EmitVariants.empty())
-        V.Files = variantFiles(In.P, In.Units, T.Text, T.Code);
-      Described.Variants.push_back(std::move(V));
+    addTrials(Described, All, In, I);
+    for (const Trial &T : All)
       for (const std::string &W : T.Score.Warnings)
-        if (!llvm::is_contained(Out.Warnings, W))
+        if (!T.Refused && !llvm::is_contained(Out.Warnings, W))
           Out.Warnings.push_back(W);
-    }
     if (const Trial *Winner = choose(All, In.O, Described)) {
       Described.Winner = Winner->L->name().str();
       Out.Layouts = Winner->Layouts;

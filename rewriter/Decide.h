@@ -5,6 +5,8 @@
 #include "rewriter/Options.h"
 #include "rewriter/Scoring.h"
 
+#include <map>
+
 namespace restride {
 
 struct Decision {
@@ -20,7 +22,29 @@ struct DecideInput {
   const FileNames &Names;
   const Options &O;
   const cost::Gpu &Gpu;
+  /// Layouts that are settled, by the record's name.
+  std::map<std::string, const Layout *> Settled = {};
 };
+
+/// One layout of one candidate: a score or a refusal.
+struct Trial {
+  const Layout *L = nullptr;
+  Plan Layouts;
+  Rewritten Text;
+  Compiled Code;
+  cost::Score Score;
+  std::optional<Refusal> Refused;
+};
+
+/// Candidate \p I in all layouts that were asked for, the original first; the
+/// others keep their layouts in \p Base. Only the first is there if it is refused.
+std::vector<Trial> tryLayouts(const DecideInput &In, size_t I, const Plan &Base, VariantCompiler &Compiler);
+
+/// The candidate's variants and refusals, as far as they were tried.
+void addTrials(Report::Candidate &To, llvm::ArrayRef<Trial> Trials, const DecideInput &In, size_t I);
+
+cost::Model modelOf(const Options &O);
+bool isWanted(const Candidate &C, const Options &O);
 
 /// Takes one candidate after the other, each against the layouts that those
 /// before it got. Fails if the program as it is does not compile.

@@ -10,54 +10,6 @@
 
 namespace restride {
 
-FileNames::FileNames(llvm::ArrayRef<const SourceCommand *> Commands) {
-  for (const SourceCommand *C : Commands) {
-    Known.push_back({C->File, C->SpelledFile});
-    llvm::SmallString<256> Real;
-    if (!llvm::sys::fs::real_path(C->File, Real))
-      Known.push_back({Real.str().str(), C->SpelledFile});
-  }
-}
-
-std::string FileNames::spell(llvm::StringRef Path) const {
-  for (const auto &[File, Spelled] : Known)
-    if (File == Path)
-      return Spelled;
-  llvm::SmallString<256> Here;
-  if (!llvm::sys::fs::current_path(Here) && Path.starts_with((Here + "/").str()))
-    return Path.substr(Here.size() + 1).str();
-  return Path.str();
-}
-
-static Report::Place place(const Location &L, const FileNames &Names) { return {Names.spell(L.File), L.Line, L.Column}; }
-
-Report::Refusal describe(const Refusal &R, const FileNames &Names) { return {R.Layout, place(R.Where, Names), R.Reason}; }
-
-Report::Candidate describe(const Candidate &C, const FileNames &Names) {
-  Report::Candidate Out;
-  Out.Name = C.Name;
-  Out.Array = C.Array;
-  Out.At = place(C.Where, Names);
-  Out.ArrayAt = place(C.ArrayWhere, Names);
-  for (const Field &F : C.Type.Fields)
-    Out.Fields.push_back(F.Name);
-  Out.RecordBytes = C.Type.Size;
-  for (const Refusal &R : C.Refusals)
-    Out.Refusals.push_back(describe(R, Names));
-  return Out;
-}
-
-/// Fields that lie together in one element of a layout's memory.
-static std::vector<std::vector<std::string>> groups(const Record &R, const Layout &L) {
-  std::vector<std::vector<std::string>> Out;
-  for (const Field &F : R.Fields)
-    if (L.elementIsRecord() && !Out.empty())
-      Out.back().push_back(F.Name);
-    else
-      Out.push_back({F.Name});
-  return Out;
-}
-
 namespace {
 
 /// Offsets of lines in a text.
@@ -82,6 +34,67 @@ private:
 };
 
 } // namespace
+
+FileNames::FileNames(llvm::ArrayRef<const SourceCommand *> Commands) {
+  for (const SourceCommand *C : Commands) {
+    Known.push_back({C->File, C->SpelledFile});
+    llvm::SmallString<256> Real;
+    if (!llvm::sys::fs::real_path(C->File, Real))
+      Known.push_back({Real.str().str(), C->SpelledFile});
+  }
+}
+
+std::string FileNames::spell(llvm::StringRef Path) const {
+  for (const auto &[File, Spelled] : Known)
+    if (File == Path)
+      return Spelled;
+  llvm::SmallString<256> Here;
+  if (!llvm::sys::fs::current_path(Here) && Path.starts_with((Here + "/").str()))
+    return Path.substr(Here.size() + 1).str();
+  return Path.str();
+}
+
+void FileNames::follow(const Sources &Before, const Rewritten &Now) { Steps.push_back(std::make_shared<Step>(Step{Before, Now})); }
+
+Report::Place FileNames::place(const Location &L) const {
+  unsigned Line = L.Line, Column = L.Column;
+  for (const std::shared_ptr<const Step> &S : llvm::reverse(Steps))
+    for (size_t I = 0; I < S->Before.files().size(); ++I)
+      if (const SourceFile &F = S->Before.files()[I]; F.Path == L.File && Line) {
+        unsigned Old = S->Now.original(S->Now.Files[I].Begin + Lines(S->Now.file(I)).offset(Line, Column));
+        Old = std::clamp(Old, F.Text.Begin, F.Text.End);
+        std::tie(Line, Column) = Lines(S->Before.text(F.Text)).lineAndColumn(Old - F.Text.Begin);
+        break;
+      }
+  return {spell(L.File), Line, Column};
+}
+
+Report::Refusal describe(const Refusal &R, const FileNames &Names) { return {R.Layout, Names.place(R.Where), R.Reason}; }
+
+Report::Candidate describe(const Candidate &C, const FileNames &Names) {
+  Report::Candidate Out;
+  Out.Name = C.Name;
+  Out.Array = C.Array;
+  Out.At = Names.place(C.Where);
+  Out.ArrayAt = Names.place(C.ArrayWhere);
+  for (const Field &F : C.Type.Fields)
+    Out.Fields.push_back(F.Name);
+  Out.RecordBytes = C.Type.Size;
+  for (const Refusal &R : C.Refusals)
+    Out.Refusals.push_back(describe(R, Names));
+  return Out;
+}
+
+/// Fields that lie together in one element of a layout's memory.
+static std::vector<std::vector<std::string>> groups(const Record &R, const Layout &L) {
+  std::vector<std::vector<std::string>> Out;
+  for (const Field &F : R.Fields)
+    if (L.elementIsRecord() && !Out.empty())
+      Out.back().push_back(F.Name);
+    else
+      Out.push_back({F.Name});
+  return Out;
+}
 
 static std::string fieldName(const Access &A) {
   std::string Out;
@@ -120,7 +133,8 @@ static std::optional<size_t> fileNamed(llvm::StringRef Name, const Program &P) {
   return Best;
 }
 
-Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, const cost::Score &S, const Rewritten &Text) {
+Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, const cost::Score &S, const Rewritten &Text,
+                         const FileNames &Names) {
   Report::Variant Out;
   Out.Layout = L.name().str();
   Out.Groups = groups(C.Type, L);
@@ -144,7 +158,9 @@ Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, 
         auto At = Known.try_emplace(*I, Lines(Text.file(*I)), Lines(P.Text.text(Old))).first;
         unsigned Offset = Text.original(Text.Files[*I].Begin + At->second.first.offset(A.Line, A.Column));
         if (Old.Begin <= Offset && Offset <= Old.End) {
-          std::tie(Access.Line, Access.Column) = At->second.second.lineAndColumn(Offset - Old.Begin);
+          auto [Line, Column] = At->second.second.lineAndColumn(Offset - Old.Begin);
+          Report::Place Place = Names.place({P.Text.files()[*I].Path, Line, Column});
+          Access.Line = Place.Line, Access.Column = Place.Column;
           Access.Field = fieldAt(P, Offset);
         }
       }

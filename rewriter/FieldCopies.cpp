@@ -1,6 +1,6 @@
 #include "rewriter/FieldCopies.h"
 
-#include "layouts/Layout.h"
+#include "analysis/program/FieldCopyCode.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -38,7 +38,7 @@ public:
   }
 
   std::string run(const FieldCopyNeeds &N) const {
-    std::string Out = std::string(GeneratedMark) + " one field of an array of " + H + " from and to an array of its own.\n";
+    std::string Out = fieldCopyMark(H) + "\n";
     if (!N.In.empty())
       Out += kernel("put", H + " *p, ", "const T *values", At + " = values[i];");
     if (!N.Out.empty())

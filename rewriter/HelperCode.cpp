@@ -272,6 +272,8 @@ std::string Writer::run(HelperNeeds N) {
     Parts.push_back(copyWithin(N));
   if (!N.Fill.empty())
     Parts.push_back(fill(N));
+  if (N.Fields.any())
+    Parts.push_back(fieldCopyCode(H, L.countGranule(), N.Fields));
   llvm::append_range(Parts, symbolCode(R, L, H, N));
   if (size_t At = Parts[0].find("__align__("); N.ForHost && At != std::string::npos)
     Parts[0].replace(At, 9, "alignas"); // which is no word of CUDA's

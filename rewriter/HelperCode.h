@@ -5,6 +5,7 @@
 
 #include "analysis/program/Candidate.h"
 #include "layouts/Layout.h"
+#include "rewriter/FieldCopies.h"
 
 #include <set>
 
@@ -19,6 +20,7 @@ struct MethodUse {
 
 /// What a program needs of a layout's helper code.
 struct HelperNeeds {
+  FieldCopyNeeds Fields; ///< copies of single fields
   std::set<HostCall::Api> In, Out, Within; ///< copies into, out of and inside the layout
   bool InAt = false, OutAt = false, WithinAt = false; ///< some start at an element other than 0
   std::set<HostCall::Api> Fill, Allocate, Release;

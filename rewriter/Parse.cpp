@@ -131,12 +131,15 @@ static Expected<ParsedSource> parseFast(const SourceCommand &Command, const Cuda
   return parseWith(Command, Toolkit, As, Side, ptx::Headers::Full, Changed, ErrorStream);
 }
 
-Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Side Side) {
+Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Side Side, ArrayRef<ptx::SourceText> Changed) {
   if (Error E = checkReadable(Command.File, Command.SpelledFile))
     return E;
   ptx::Language As = ptx::languageOf(Command.File, Command.Flags);
+  if (!Changed.empty()) // the tool's own text: its errors are not for the user
+    if (Error E = checkParses(Command, Toolkit, Changed))
+      return E;
   // Records of C are no classes to Clang, and would not be seen.
-  return parseFast(Command, Toolkit, As == ptx::Language::C ? ptx::Language::Cxx : As, Side, {}, errs());
+  return parseFast(Command, Toolkit, As == ptx::Language::C ? ptx::Language::Cxx : As, Side, Changed, errs());
 }
 
 Error checkParses(const SourceCommand &Command, const CudaToolkit &Toolkit, ArrayRef<ptx::SourceText> Changed) {

@@ -2,7 +2,7 @@
 
 #include "analysis/program/Assemble.h"
 #include "rewriter/CudaToolkit.h"
-#include "rewriter/Decide.h"
+#include "rewriter/FoldArrays.h"
 #include "rewriter/OtherReaders.h"
 #include "rewriter/Parse.h"
 
@@ -60,33 +60,6 @@ static bool anyMayHaveCandidates(llvm::ArrayRef<ProgramUnit> Units) {
   });
 }
 
-/// The file of skipped text asks for the side that is compiled.
-static bool namesDevice(const SkippedRange &S, const Sources &Text) {
-  for (const SourceFile &F : Text.files())
-    if (F.Path == S.File)
-      return Text.text(F.Text).contains("__CUDA_ARCH__");
-  return false;
-}
-
-/// Source to facts, unit by unit. An AST ends where its facts are read.
-static llvm::Expected<ProgramFacts> readFacts(std::vector<ProgramUnit> &Units, const CudaToolkit &Toolkit, const std::string &Root) {
-  ProgramFacts Facts(Root);
-  for (ProgramUnit &U : Units) {
-    llvm::Expected<ParsedSource> Parsed = parse(U.Command, Toolkit);
-    if (!Parsed)
-      return Parsed.takeError();
-    U.Files = readUnit(Parsed->Ast->getASTContext(), Parsed->Skipped, Units.size() == 1, false, Facts);
-    // Text for the device alone is read there.
-    if (llvm::none_of(Parsed->Skipped, [&](const SkippedRange &S) { return namesDevice(S, Facts.Text); }))
-      continue;
-    llvm::Expected<ParsedSource> Device = parse(U.Command, Toolkit, ptx::Side::Device);
-    if (!Device)
-      return Device.takeError();
-    readUnit(Device->Ast->getASTContext(), Device->Skipped, Units.size() == 1, true, Facts);
-  }
-  return Facts;
-}
-
 static std::string realPath(llvm::StringRef Path) {
   llvm::SmallString<256> Real;
   return llvm::sys::fs::real_path(Path, Real) ? Path.str() : Real.str().str();
@@ -134,10 +107,10 @@ static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S,
   if (!S.O.List && anyMayHaveCandidates(Units))
     if (llvm::Error E = createCompilers(Units, S))
       return E;
-  llvm::Expected<ProgramFacts> Facts = readFacts(Units, S.Toolkit, Root);
-  if (!Facts)
-    return Facts.takeError();
-  if (Units.size() > 1 && Facts->Graph.conflict()) {
+  llvm::Expected<ProgramReading> Reading = readProgram(Units, S.Toolkit, Root);
+  if (!Reading)
+    return Reading.takeError();
+  if (Units.size() > 1 && Reading->Records.Graph.conflict()) {
     // Several programs, and not one: each by itself.
     for (ProgramUnit &U : Units) {
       std::vector<ProgramUnit> One;
@@ -147,18 +120,25 @@ static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S,
     }
     return llvm::Error::success();
   }
-  Program P = assemble(std::move(*Facts));
+  Sources OnDisk = Reading->Records.Text;
+  FileNames Names(Commands);
+  auto Read = [&](llvm::ArrayRef<ptx::SourceText> Changed) { return readProgram(Units, S.Toolkit, Root, Changed); };
+  auto Check = [&](Program &P) { checkReaders(P, Root); };
+  llvm::Expected<FoldedProgram> Folded =
+      foldArrays(std::move(*Reading), {Units, Names, S.O, S.Gpu, OnDisk, [&] { return createCompilers(Units, S); }, Read, Check});
+  if (!Folded)
+    return Folded.takeError();
+  Program &P = Folded->P;
+  llvm::append_range(Out.Candidates, std::move(Folded->Candidates));
   if (P.Candidates.empty())
     return llvm::Error::success();
-  checkReaders(P, Root);
   if (!S.O.List && llvm::any_of(P.Candidates, [](const Candidate &C) { return !C.refused(); }))
     if (llvm::Error E = createCompilers(Units, S))
       return E;
 
   // Candidates to layouts: write, compile and score each variant.
-  VariantCompiler Variants(P, Units);
-  FileNames Names(Commands);
-  llvm::Expected<Decision> Decided = decide({P, Units, Names, S.O, S.Gpu}, Variants);
+  VariantCompiler Variants(OnDisk, Units);
+  llvm::Expected<Decision> Decided = decide({P, Units, Names, S.O, S.Gpu, Folded->Settled}, Variants);
   if (!Decided)
     return Decided.takeError();
 
@@ -169,8 +149,8 @@ static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S,
   if (llvm::Error E = checkFinal(*Final, Units, Variants, S.Toolkit))
     return E;
   for (size_t I = 0; I < P.Text.files().size(); ++I)
-    if (const SourceFile &F = P.Text.files()[I]; Final->file(I) != P.Text.text(F.Text))
-      Out.Changes.push_back({F.Path, P.Text.text(F.Text).str(), Final->file(I).str(), Names.spell(F.Path)});
+    if (const SourceFile &F = OnDisk.files()[I]; Final->file(I) != OnDisk.text(F.Text))
+      Out.Changes.push_back({F.Path, OnDisk.text(F.Text).str(), Final->file(I).str(), Names.spell(F.Path)});
   for (Report::Candidate &C : Decided->Candidates)
     Out.Candidates.push_back(std::move(C));
   for (std::string &W : Decided->Warnings)

@@ -4,7 +4,45 @@
 
 namespace restride {
 
+static llvm::StringRef runtimeName(HostCall::Api What) {
+  switch (What) {
+  case HostCall::MemcpyAsync:
+    return "cudaMemcpyAsync";
+  case HostCall::Memset:
+    return "cudaMemset";
+  case HostCall::MemsetAsync:
+    return "cudaMemsetAsync";
+  default:
+    return "cudaMemcpy";
+  }
+}
+
+/// A copy of one field: where that is an array of its own the runtime's copy does.
+static void fieldCopyEdits(const Move &M, const HostCall &H, const HelperNeeds &Needs, std::vector<Edit> &Out) {
+  const HostCall::Pointer &P = H.Pointers[0];
+  Pieces With = base(P.What);
+  Index At = indexFor(M, P.What);
+  if (M.L.handleIsStruct()) {
+    Out.push_back({H.Callee, {runtimeName(H.What).str()}});
+    With.push_back("." + H.Field);
+    if (!At.Terms.empty()) {
+      With.push_back(" + ");
+      add(With, index(At, true));
+    }
+  } else {
+    Out.push_back({H.Callee, {fieldCopyName(M.Handle, H.What)}});
+    if (Needs.Fields.At) {
+      With.push_back(", ");
+      add(With, index(At, false));
+    }
+    With.push_back(", &" + M.Handle + "::" + H.Field);
+  }
+  Out.push_back({P.Whole, With});
+}
+
 static void callEdits(const Move &M, const HostCall &H, const HelperNeeds &Needs, std::vector<Edit> &Out) {
+  if (!H.Field.empty())
+    return fieldCopyEdits(M, H, Needs, Out);
   bool Frees = H.What == HostCall::Free || H.What == HostCall::FreeAsync;
   if (Frees && !M.L.handleIsStruct())
     return;
@@ -35,6 +73,12 @@ static void callNeeds(const HostCall &H, const Move &M, HelperNeeds &Needs) {
   bool Offset = false;
   for (const HostCall::Pointer &P : H.Pointers)
     Offset |= !P.What.At.Terms.empty();
+  if (!H.Field.empty()) {
+    if (!M.L.handleIsStruct())
+      Needs.Fields.add(H.What, H.Pointers[0].Argument);
+    Needs.Fields.At |= Offset;
+    return;
+  }
   if (H.symbol()) {
     Needs.Symbol.insert(H.What);
     return;

@@ -22,6 +22,10 @@ std::optional<Refusal> refusalOf(const Candidate &C, const Layout &L) {
   if (isHelperWord(C.Type.Name))
     return Refusal{L.name().str(), C.Where, "'" + C.Type.Name + "' is a name that generated code uses itself"};
   auto Refuse = [&](const Location &At, std::string Why) { return Refusal{L.name().str(), At, std::move(Why)}; };
+  if (C.FieldCopyCode && C.SharesRecord)
+    return Refuse(C.Where, "another array of '" + C.Type.Name + "' uses the functions that copy its fields");
+  if (C.FieldCopyCode && L.elementIsRecord() && C.SizeObserved)
+    return Refuse(C.SizeObserved->Where, "the functions that copy its fields need the record as it is, and " + C.SizeObserved->Reason);
   if (C.declared() && L.elementIsRecord()) {
     uint64_t Bytes = L.allocationBytes(C.Type, uint64_t(C.Elements.Count)), Limit = C.Lives == Memory::Shared ? 48 << 10 : 64 << 10;
     if (C.Lives != Memory::Global && Bytes > Limit)
@@ -152,6 +156,11 @@ llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts) {
         Edits.push_back(std::move(E));
   for (Edit &E : declarationEdits(P.Declarations, ByCandidate, Source))
     Edits.push_back(std::move(E));
+  // The record's own copies of single fields have no callers left.
+  std::set<Range> Dead;
+  for (const std::unique_ptr<Move> &M : Moves)
+    if (M && M->C.FieldCopyCode && Dead.insert(*M->C.FieldCopyCode).second)
+      Edits.push_back({*M->C.FieldCopyCode, {}});
   for (const std::unique_ptr<Move> &M : Moves)
     if (std::optional<Edit> E = M ? friendEdit(*M, Source) : std::nullopt)
       Edits.push_back(std::move(*E));

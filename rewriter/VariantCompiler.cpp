@@ -5,7 +5,7 @@ namespace restride {
 std::vector<ptx::SourceText> VariantCompiler::changed(size_t U, const Rewritten &Text) const {
   std::vector<ptx::SourceText> Out;
   for (size_t I : Units[U].Files)
-    if (const SourceFile &F = P.Text.files()[I]; Text.file(I) != P.Text.text(F.Text))
+    if (const SourceFile &F = OnDisk.files()[I]; Text.file(I) != OnDisk.text(F.Text))
       Out.push_back({F.Path, Text.file(I).str()});
   return Out;
 }

@@ -30,7 +30,9 @@ using Compiled = std::vector<std::shared_ptr<const CompiledUnit>>;
 /// Thread safe.
 class VariantCompiler {
 public:
-  VariantCompiler(const Program &P, llvm::ArrayRef<ProgramUnit> Units) : P(P), Units(Units) {}
+  /// \p OnDisk is the text of the files that compilers read by themselves; the
+  /// files of a program follow each other in the same order there.
+  VariantCompiler(const Sources &OnDisk, llvm::ArrayRef<ProgramUnit> Units) : OnDisk(OnDisk), Units(Units) {}
   llvm::Expected<Compiled> compile(const Rewritten &Text);
   /// Unit \p U was compiled with this text before, without an error.
   bool knows(size_t U, const Rewritten &Text);
@@ -38,7 +40,7 @@ public:
   std::vector<ptx::SourceText> changed(size_t U, const Rewritten &Text) const;
 
 private:
-  const Program &P;
+  const Sources &OnDisk;
   llvm::ArrayRef<ProgramUnit> Units;
   std::mutex Lock;
   std::map<std::pair<size_t, std::vector<std::string>>, std::shared_ptr<const CompiledUnit>> Known;

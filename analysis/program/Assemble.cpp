@@ -60,6 +60,7 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
   C.Where = Facts.Where;
   C.Refusals = Facts.Refusals;
   C.SizeObserved = Graph.records()[Record].SizeObserved;
+  C.FieldCopyCode = Graph.records()[Record].FieldCopyCode;
   for (NodeId N : Class) {
     const NodeFacts &F = Graph.facts(N);
     if (F.Sites.declared())

@@ -215,6 +215,9 @@ struct HostCall {
   };
   std::vector<Pointer> Pointers; ///< of this candidate, one or (device to device) two
   Location Where;
+  /// A copy or fill of one field, by a function that an earlier run wrote: its
+  /// name. Pointers[0].Whole then has the argument that names the field, too.
+  std::string Field;
   double Bytes = 0;  ///< as far as it could be evaluated, 0 if not
   double Times = 1;  ///< how often the program runs it, loops around it counted
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
@@ -259,6 +262,8 @@ struct Candidate {
   /// Why the record's size must not change; nothing if nobody looks at it.
   std::optional<Refusal> SizeObserved;
   bool SharesRecord = false; ///< another candidate has the same record
+  /// Functions of an earlier run that copy single fields.
+  std::optional<Range> FieldCopyCode;
   std::vector<NullValue> Nulls;
   std::vector<PointerTest> Tests;
   std::vector<SizeOf> Sizes;

@@ -1,3 +1,4 @@
+#include "analysis/program/FieldCopyCode.h"
 #include "analysis/program/FunctionVisitor.h"
 #include "analysis/program/Launches.h"
 #include "analysis/program/UnitVisitor.h"
@@ -258,7 +259,8 @@ private:
 void collectDeclarations(Unit &U, const SourceView &View, Flow &Graph, DeclarationTable &Table, ASTContext &Context) {
   DeclarationVisitor V(U, View, Graph, Table, Context);
   for (Decl *D : U.Scope)
-    V.TraverseDecl(D);
+    if (!isFieldCopyCode(D, View))
+      V.TraverseDecl(D);
 }
 
 } // namespace restride

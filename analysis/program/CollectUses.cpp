@@ -1,3 +1,4 @@
+#include "analysis/program/FieldCopyCode.h"
 #include "analysis/program/FunctionVisitor.h"
 #include "analysis/program/Launches.h"
 #include "analysis/program/UnitVisitor.h"
@@ -22,6 +23,8 @@ public:
     Classifier.enter(functionAround(Function));
     if (std::optional<NodeId> Node = Graph.result(Callee))
       Classifier.callResult(E, *Node);
+    if (fieldCopyRecord(Callee, View))
+      return true;
     for (unsigned I = 0; I < std::min(E->getNumArgs(), Callee->getNumParams()); ++I)
       if (std::optional<NodeId> Node = Graph.node(Callee->getParamDecl(I)); Node && !isa<CXXOperatorCallExpr>(E) && !isa<CXXDefaultArgExpr>(E->getArg(I)))
         Classifier.passed(E, E->getArg(I), *Node);
@@ -125,7 +128,8 @@ private:
 void collectUses(Unit &U, const SourceView &View, Flow &Graph, ASTContext &Context) {
   UseVisitor V(U, View, Graph, Context);
   for (Decl *D : U.Scope)
-    V.TraverseDecl(D);
+    if (!isFieldCopyCode(D, View))
+      V.TraverseDecl(D);
   V.finish();
   for (NodeId Node : U.Facts.DeviceUses)
     for (const FunctionDecl *Kernel : U.Kernels)

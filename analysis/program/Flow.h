@@ -76,6 +76,7 @@ struct TrackedRecord {
   RecordFacts Facts;
   bool Hidden = false; ///< something else has its name too
   std::optional<Refusal> SizeObserved;
+  std::optional<Range> FieldCopyCode;
 };
 
 /// The record behind a `T *`, `const T *`, `T *&` or `T *` array parameter that is worth

@@ -1,6 +1,7 @@
 // Calls of the CUDA runtime that allocate, copy, fill and free the array.
 
 #include "analysis/program/CheckedCalls.h"
+#include "analysis/program/FieldCopyCode.h"
 #include "analysis/program/Uses.h"
 
 using namespace clang;
@@ -29,8 +30,42 @@ bool UseClassifier::isRuntimeFunction(const FunctionDecl *F) const {
   return F && F->getDeclName().isIdentifier() && !View.isUserCode(F->getLocation());
 }
 
+/// Xyz_memcpy(d, &Xyz::x, h, bytes, kind): as cudaMemcpy, for one field.
+void UseClassifier::fieldCopy(const CallExpr *Call, const Expr *E, const Pointer &P) {
+  auto Unknown = [&](const char *Why) { refuse(P, E->getExprLoc(), Why); };
+  const FunctionDecl *Callee = Call->getDirectCallee();
+  unsigned Argument = std::find(Call->arg_begin(), Call->arg_end(), E) - Call->arg_begin();
+  bool Fill = Callee->getName().contains("_memset"), Async = Callee->getName().ends_with("Async");
+  if (Argument > (Fill ? 0u : 1u) || Argument + 1 >= Call->getNumArgs())
+    return Unknown("this copy of a field is not understood");
+  const UnaryOperator *Address = dyn_cast<UnaryOperator>(Call->getArg(Argument + 1)->IgnoreParenImpCasts());
+  const DeclRefExpr *Member = Address ? dyn_cast<DeclRefExpr>(Address->getSubExpr()) : nullptr;
+  std::optional<Range> Name = View.range(Call->getCallee()->getSourceRange()), Begin = View.range(E->getSourceRange()),
+                       End = Member ? View.range(Address->getSourceRange()) : std::nullopt;
+  std::optional<Element> What = elementOf(P, E->getExprLoc());
+  if (!What || !Name || !Begin || !End)
+    return Unknown("this copy of a field is not understood");
+  HostCall Site;
+  Site.What = Fill ? (Async ? HostCall::MemsetAsync : HostCall::Memset) : (Async ? HostCall::MemcpyAsync : HostCall::Memcpy);
+  Site.Where = View.where(Call->getExprLoc());
+  Site.Callee = *Name;
+  Site.Field = Member->getDecl()->getNameAsString();
+  HostCall::Pointer Place;
+  Place.Argument = Argument;
+  Place.Whole = {Begin->Begin, End->End};
+  Place.What = *What;
+  Site.Pointers.push_back(std::move(Place));
+  std::vector<HostCall> &Sites = Graph.facts(P.Node).Sites.Calls;
+  Facts.Calls.push_back({P.Node, Sites.size(), Call, Call->getArg(3)});
+  Sites.push_back(std::move(Site));
+}
+
 bool UseClassifier::runtimeCall(const CallExpr *Call, const Expr *E, const Pointer &P, bool AddressOf) {
   const FunctionDecl *Callee = Call->getDirectCallee();
+  if (!AddressOf && !Graph.scalars() && fieldCopyRecord(Callee, View)) {
+    fieldCopy(Call, E, P);
+    return true;
+  }
   if (!isRuntimeFunction(Callee))
     return false;
   llvm::StringRef Name = Callee->getName();

@@ -1,4 +1,5 @@
 #include "analysis/program/Comments.h"
+#include "analysis/program/FieldCopyCode.h"
 #include "analysis/program/ProgramFacts.h"
 #include "analysis/program/Sizes.h"
 #include "analysis/program/UnitVisitor.h"
@@ -47,6 +48,8 @@ static void evaluateCalls(Unit &U, unsigned UnitId, Flow &Graph, const Evaluator
           Node.Sites.Elements = {Count, Bytes->Assumed};
       }
     }
+    if (!Site.Field.empty())
+      continue; // the function itself looks at it
     if (Graph.scalars())
       Site.Elements = elementCount(Call.Bytes, Element, Context, U.Facts, Site.Changing);
     std::set<const FieldDecl *> Members;
@@ -80,6 +83,7 @@ static void describeRecords(const Unit &U, ProgramFacts &Out, ASTContext &Contex
     else
       R.Facts.InMainFile = Main && View.inMainFile(D->getLocation());
     llvm::StringRef Name = R.Facts.Type.Name;
+    R.FieldCopyCode = fieldCopyCode(Name, U.Scope, View);
     R.Hidden |= U.Facts.Names.count(Name.str());
     if (!R.SizeObserved)
       R.SizeObserved = sizeObserver(D, U.Scope, Context, View, U.Facts);

@@ -137,6 +137,7 @@ private:
   bool typeIsDeduced(const clang::Expr *E) const;
   // HostSites.cpp
   bool runtimeCall(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P, bool AddressOf);
+  void fieldCopy(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);
   bool isRuntimeFunction(const clang::FunctionDecl *F) const;
 
   // DeclaredArrays.cpp
