@@ -51,6 +51,7 @@ private:
     fail("the pointer '" + Name + "' is named in an unusual way");
     return std::nullopt;
   }
+  static bool isIdentifier(llvm::StringRef Text) { return llvm::all_of(Text, isWord); }
   static bool isWord(char C) { return isalnum((unsigned char)C) || C == '_'; }
 
   Pieces base(Range Base, const ArrayVariable &V) {
@@ -215,7 +216,7 @@ private:
     if (Plain)
       Edits.push_back({{Count.Begin + unsigned(Open) + 1, Count.Begin + unsigned(Close)}, {Out.Names.Record}});
     else
-      Edits.push_back({Count, {"(", Count, ") / sizeof(" + type(First.Field) + ") * sizeof(" + Out.Names.Record + ")"}});
+      Edits.push_back({Count, {isIdentifier(Text) ? "" : "(", Count, (isIdentifier(Text) ? " / sizeof(" : ") / sizeof(") + type(First.Field) + ") * sizeof(" + Out.Names.Record + ")"}});
   }
 
   /// The name in front of some pointer's star, or the number's own.
@@ -280,7 +281,7 @@ private:
     if (Copies.any())
       Code += fieldCopyCode(Out.Names.Record, 1, Copies);
     bool NewLine = First == 0 || Source[First - 1] == '\n';
-    Edits.push_back({{First, First}, {(NewLine ? "" : "\n") + formatFor(A.P.Text.at(First).Path, Code)}});
+    Edits.push_back({{First, First}, {(NewLine ? "" : "\n") + formatFor(A.P.Text.at(First).Path, Code) + (Copies.any() ? "\n" : "")}});
   }
 
   std::string list() const {

@@ -119,13 +119,17 @@ FoldNames foldNames(const ArrayProgram &A, const ParallelGroup &G) {
         Names[V.Scope].push_back(V.Name);
   }
   for (const auto &[Scope, Own] : Names) {
-    std::string Name = Own.size() == 1 && G.Arrays.size() > 1 ? Own.front() : joined(Own);
-    if (Own.size() > 1 && Name.size() > MaxLength) {
-      std::string Prefix = commonPrefix(Own);
+    std::string Name = joined(Own);
+    if (Own.size() == 1) { // d_x alone is d_xyz too
+      size_t At = Name.find(bare(Name).str());
+      Name.replace(At, bare(Name).size(), joined(Out.Fields));
+    }
+    if (Name.size() > MaxLength) {
+      std::string Prefix = Own.size() > 1 ? commonPrefix(Own) : "";
       Name = Prefix + std::string(1, llvm::toLower(Record[0])) + Record.substr(1);
     }
     std::set<std::string> Here = Taken; // another scope may use the same
-    Out.Handles[Scope] = Own.size() == 1 ? Name : fresh(Name, Here);
+    Out.Handles[Scope] = fresh(Name, Here);
   }
   return Out;
 }

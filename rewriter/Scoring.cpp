@@ -56,13 +56,12 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
 static std::vector<cost::Conversion> conversions(const Program &P, const Plan &Layouts) {
   std::vector<cost::Conversion> Out;
   for (size_t I = 0; I < P.Candidates.size(); ++I) {
-    if (Layouts[I] == catalogue().front() || alignsInPlace(P, Layouts, I))
-      continue;
     const Candidate &C = P.Candidates[I];
+    bool Records = Layouts[I] == catalogue().front() || alignsInPlace(P, Layouts, I);
     double All = (C.Elements.Count > 0 ? C.Elements.Count : AssumedElements) * double(C.Type.Size);
-    for (const HostCall &H : C.Calls)
-      if (H.copies())
-        Out.push_back({H.Bytes > 0 ? H.Bytes : All, H.Times});
+    for (const HostCall &H : C.Calls) // a field that is an array of its own is copied as it is
+      if (H.copies() && (H.Field.empty() ? !Records : !Layouts[I]->handleIsStruct()))
+        Out.push_back({H.Bytes > 0 ? H.Bytes : All / (H.Field.empty() ? 1 : double(C.Type.Fields.size())), H.Times});
   }
   return Out;
 }

@@ -45,7 +45,8 @@ void checkClass(Candidate &C, llvm::ArrayRef<NodeId> Class, const ProgramFacts &
   }
   if (C.Elements.Count == 1 && !C.Elements.Assumed)
     C.Refusals.push_back({"", C.ArrayWhere, "it is one object and not an array"});
-  if (C.declared() && Class.size() > 1 && C.Refusals.empty())
+  bool Elsewhere = llvm::any_of(Class, [&](NodeId N) { return Graph.facts(N).Where != Graph.facts(Class.front()).Where; });
+  if (C.declared() && Elsewhere && C.Refusals.empty())
     C.Refusals.push_back({"", C.ArrayWhere, "it is declared in device memory, and pointers lead to it from elsewhere"});
   if (!C.declared() && llvm::none_of(C.Calls, allocates))
     C.Refusals.push_back({"", C.ArrayWhere, "no cudaMalloc or cudaMallocManaged of this array is seen"});

@@ -150,6 +150,14 @@ private:
     for (auto [A, B] : Unions)
       if (I.Nodes.count(A) || I.Nodes.count(B))
         Graph.unite(I(A), I(B));
+    // Two versions that differ in their bodies alone could not be told apart.
+    std::set<NodeId> FromCaller;
+    for (NodeId N : Owned[F])
+      if (!Graph.facts(N).Slot.empty())
+        FromCaller.insert(Graph.root(N));
+    for (NodeId N : Owned[F])
+      if (!FromCaller.count(Graph.root(N)))
+        Graph.unite(N, I(N));
     return I;
   }
 

@@ -88,6 +88,7 @@ private:
   void propose(std::vector<size_t> Arrays) {
     if (Arrays.size() < 2 || Arrays.size() > MaxFields || Out.size() >= MaxGroups || !separable(Arrays))
       return;
+    llvm::sort(Arrays, [&](size_t L, size_t R) { return allocation(A.P.Candidates[L])->Callee < allocation(A.P.Candidates[R])->Callee; });
     if (llvm::none_of(Out, [&](const ParallelGroup &G) { return G.Arrays == Arrays; }))
       Out.push_back({std::move(Arrays)});
   }

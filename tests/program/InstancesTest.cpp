@@ -29,6 +29,24 @@ TEST(Instances, separateArraysThatOneKernelGets) {
     EXPECT_EQ(C.Kernels.size(), 1u);
 }
 
+TEST(Instances, shareWhatNoParameterBrings) {
+  Program P = programOf(R"(
+    struct Q { float x, y; };
+    __global__ void k(Q *p) {
+      __attribute__((shared)) Q cache[32];
+      cache[0] = p[0];
+      p[0].x = cache[1].y;
+    }
+    int main() {
+      Q *a, *b;
+      cudaMalloc((void **)&a, 64 * sizeof(Q));
+      cudaMalloc((void **)&b, 32 * sizeof(Q));
+      k<<<2, 32>>>(a);
+      k<<<1, 32>>>(b);
+    })");
+  ASSERT_EQ(P.Candidates.size(), 3u); // and not a cache for each array
+}
+
 TEST(Instances, areOneForBuffersThatChangePlaces) {
   Program P = programOf(R"(
     struct Q { float x, y; };
