@@ -26,7 +26,7 @@ std::string projectRoot(ArrayRef<std::string> Files) {
 }
 
 static bool isSource(StringRef Path) {
-  static const StringSet<> Endings{".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl"};
+  static const StringSet<> Endings{".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".C", ".h", ".hh", ".hpp", ".hxx", ".inl", ".tpp", ".ipp", ".tcc", ".inc"};
   return Endings.contains(sys::path::extension(Path));
 }
 

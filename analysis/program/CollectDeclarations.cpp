@@ -102,35 +102,6 @@ public:
     return true;
   }
 
-  /// What members that may be byte counts hold.
-  bool VisitMemberExpr(MemberExpr *E) {
-    const FieldDecl *F = dyn_cast<FieldDecl>(E->getMemberDecl());
-    if (inTemplate() || !F || !F->getType()->isIntegerType())
-      return true;
-    auto Parents = Context.getParents(*E);
-    const Stmt *Parent = Parents.empty() ? nullptr : Parents[0].get<Stmt>();
-    const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(Parent);
-    const ImplicitCastExpr *Cast = dyn_cast_or_null<ImplicitCastExpr>(Parent);
-    unsigned Key = F->getLocation().getRawEncoding();
-    if (B && B->getOpcode() == BO_Assign && B->getLHS() == E)
-      U.Facts.MemberValues[Key].push_back(B->getRHS());
-    else if (!Cast || Cast->getCastKind() != CK_LValueToRValue)
-      U.Facts.UnclearMembers.insert(Key);
-    return true;
-  }
-
-  bool VisitInitListExpr(InitListExpr *List) {
-    const InitListExpr *L = List->getSemanticForm() ? List->getSemanticForm() : List;
-    const CXXRecordDecl *Record = L->getType()->getAsCXXRecordDecl();
-    if (inTemplate() || !Record || Record->isUnion() || Record->getNumBases())
-      return true;
-    for (const FieldDecl *F : Record->fields())
-      if (F->getFieldIndex() < L->getNumInits() && F->getType()->isIntegerType())
-        if (const Expr *Value = L->getInit(F->getFieldIndex()); Value && !isa<ImplicitValueInitExpr>(Value))
-          U.Facts.MemberValues[F->getLocation().getRawEncoding()].push_back(Value);
-    return true;
-  }
-
   bool VisitCallExpr(CallExpr *Call) {
     const FunctionDecl *Callee = Call->getDirectCallee();
     if (inTemplate() || !Callee || isa<CXXOperatorCallExpr>(Call))
@@ -241,9 +212,11 @@ private:
     if (Asked && Asked->getDeclName().isIdentifier() && !View.isUserCode(Asked->getLocation()) &&
         (Asked->getName().starts_with("cudaFunc") || Asked->getName().starts_with("cudaOccupancy")))
       return;
-    for (const ParmVarDecl *P : F->parameters())
+    for (const ParmVarDecl *P : F->parameters()) {
+      U.Facts.CalledUnseen.insert(P->getLocation().getRawEncoding());
       if (std::optional<NodeId> Node = Graph.node(P))
         Graph.refuse(*Node, E->getExprLoc(), "'" + F->getNameAsString() + "' is used as a function pointer");
+    }
     Graph.functions()[ownerOf(F, View)].Fixed = "is used as a function pointer";
   }
 

@@ -9,7 +9,8 @@ namespace restride {
 
 namespace {
 
-/// Whether a statement may change a variable: anything but reading it.
+/// Whether a statement may change a variable, by anything but reading it, or be
+/// entered from elsewhere.
 class Mentions : public RecursiveASTVisitor<Mentions> {
 public:
   Mentions(const Stmt *S, const VarDecl *V, ASTContext &Context) : V(V), Context(Context) { TraverseStmt(const_cast<Stmt *>(S)); }
@@ -21,11 +22,23 @@ public:
     Changes |= !Cast || Cast->getCastKind() != CK_LValueToRValue;
     return true;
   }
+  bool VisitLabelStmt(LabelStmt *) { return !(Changes = true); }
+  bool VisitSwitchCase(SwitchCase *) {
+    Changes |= !Switches;
+    return true;
+  }
+  bool TraverseSwitchStmt(SwitchStmt *S) {
+    ++Switches;
+    bool Go = RecursiveASTVisitor<Mentions>::TraverseSwitchStmt(S);
+    --Switches;
+    return Go;
+  }
   bool Changes = false;
 
 private:
   const VarDecl *V;
   ASTContext &Context;
+  unsigned Switches = 0; ///< around what is visited
 };
 
 } // namespace
@@ -43,9 +56,21 @@ static const Expr *valueGiven(const Stmt *S, const VarDecl *V) {
   return R && R->getDecl() == V ? B->getRHS() : nullptr;
 }
 
-const Expr *reachingValue(const DeclRefExpr *Use, ASTContext &Context) {
+/// Only its own name changes \p V: no pointer, reference or lambda does.
+static bool changesByName(const VarDecl *V, const UnitFacts &Facts, ASTContext &Context) {
+  auto Changes = Facts.Modified.find(V->getLocation().getRawEncoding());
+  return Changes == Facts.Modified.end() || llvm::all_of(Changes->second, [&](const DeclRefExpr *R) {
+    auto Parents = Context.getParents(*R);
+    const BinaryOperator *B = Parents.empty() ? nullptr : Parents[0].get<BinaryOperator>();
+    const UnaryOperator *U = Parents.empty() ? nullptr : Parents[0].get<UnaryOperator>();
+    return !R->refersToEnclosingVariableOrCapture() &&
+           ((B && B->isAssignmentOp() && B->getLHS() == R) || (U && U->isIncrementDecrementOp()));
+  });
+}
+
+const Expr *reachingValue(const DeclRefExpr *Use, const UnitFacts &Facts, ASTContext &Context) {
   const VarDecl *V = dyn_cast<VarDecl>(Use->getDecl());
-  if (!V || !V->hasLocalStorage() || V->getType()->isReferenceType())
+  if (!V || !V->hasLocalStorage() || V->getType()->isReferenceType() || !changesByName(V, Facts, Context))
     return nullptr;
   DynTypedNode Node = DynTypedNode::create(*Use);
   const Stmt *Here = Use;
@@ -73,7 +98,7 @@ const Expr *reachingValue(const DeclRefExpr *Use, ASTContext &Context) {
       }
       if (const Expr *Given = valueGiven(S, V))
         Value = Given;
-      else if (isa<LabelStmt>(S) || Mentions(S, V, Context).Changes)
+      else if (Mentions(S, V, Context).Changes)
         Value = nullptr;
     }
     return Value;

@@ -61,7 +61,8 @@ static void evaluateCalls(Unit &U, unsigned UnitId, Flow &Graph, const Evaluator
       Node.Sites.SizeObserved = Refusal{"", View.where(Call.Bytes->getExprLoc()), "this byte count does not follow the record's size"};
     if (Count == ByteCount::Unclear)
       Node.Sites.Refusals.push_back({"", View.where(Call.Bytes->getExprLoc()),
-                                     "this byte count is not seen to be a whole number of records; write it with sizeof"});
+                                     "this byte count is not seen to be a whole number of records; write it with sizeof, here or in a "
+                                     "variable that gets no other value"});
   }
 }
 
@@ -120,6 +121,10 @@ static void addSkipped(llvm::ArrayRef<SkippedRange> Skipped, llvm::ArrayRef<size
   }
 }
 
+static bool definesMain(llvm::ArrayRef<Decl *> Scope) {
+  return llvm::any_of(Scope, [](const Decl *D) { return isa<FunctionDecl>(D) && cast<FunctionDecl>(D)->isMain(); });
+}
+
 std::vector<size_t> readUnit(ASTContext &Context, llvm::ArrayRef<SkippedRange> Skipped, bool Alone, bool Again,
                              ProgramFacts &Out) {
   unsigned UnitId = Again ? Out.Units - 1 : Out.Units++;
@@ -127,10 +132,11 @@ std::vector<size_t> readUnit(ASTContext &Context, llvm::ArrayRef<SkippedRange> S
   Out.Graph.read(View);
   DeclarationTable Table(View, Out.Graph);
   Unit U;
-  U.Facts.Alone = Alone;
   U.Scope = userDeclarations(Context, View);
+  U.Facts.Alone = Alone && definesMain(U.Scope); // a library has callers that are not seen
   Context.setTraversalScope(U.Scope);
   collectDeclarations(U, View, Out.Graph, Table, Context);
+  collectMemberValues(U, Context);
   collectUses(U, View, Out.Graph, Context);
   Evaluator Values(Context, U.Facts);
   evaluateCalls(U, UnitId, Out.Graph, Values, Context, View);

@@ -24,11 +24,19 @@ static ByteCount count(const Expr *E, QualType Element, const ASTContext &Contex
   auto Recur = [&](const Expr *Inner) { return count(Inner, Element, Context, Facts, Members, Depth + 1); };
   if (Depth > MaxDepth || E->isValueDependent())
     return ByteCount::Unclear;
-  if (E->getType()->isFloatingType())
-    return ByteCount::Unclear;
-  E = E->IgnoreParenCasts();
-  if (E->getType()->isFloatingType())
-    return ByteCount::Unclear;
+  // On its way through small integers and floating point a count loses bytes.
+  for (const Expr *Outer = E;; Outer = cast<CastExpr>(Outer)->getSubExpr()) {
+    Outer = Outer->IgnoreParens();
+    QualType T = Outer->getType();
+    if (T->isFloatingType())
+      return ByteCount::Unclear;
+    if (!isa<CastExpr>(Outer)) {
+      E = Outer->IgnoreParenCasts();
+      break;
+    }
+    if (T->isIntegerType() && Context.getIntWidth(T) < 32)
+      return ByteCount::Unclear;
+  }
   if (const UnaryExprOrTypeTraitExpr *S = dyn_cast<UnaryExprOrTypeTraitExpr>(E))
     if (S->getKind() == UETT_SizeOf && Context.hasSameUnqualifiedType(element(S->getTypeOfArgument()).getNonReferenceType(), Element))
       return ByteCount::Scaled;
@@ -48,11 +56,13 @@ static ByteCount count(const Expr *E, QualType Element, const ASTContext &Contex
     if (V && !isa<ParmVarDecl>(V) && V->getAnyInitializer() && !isModified(Facts, V))
       return Recur(V->getAnyInitializer());
     if (V && isModified(Facts, V))
-      if (const Expr *Value = reachingValue(R, const_cast<ASTContext &>(Context)))
+      if (const Expr *Value = reachingValue(R, Facts, const_cast<ASTContext &>(Context)))
         return Recur(Value);
     const ParmVarDecl *P = dyn_cast_or_null<ParmVarDecl>(V);
     const FunctionDecl *F = P ? dyn_cast<FunctionDecl>(P->getDeclContext()) : nullptr;
-    bool CallsSeen = F && (Facts.Alone || !F->isExternallyVisible());
+    const CXXMethodDecl *Method = dyn_cast_or_null<CXXMethodDecl>(F);
+    bool CallsSeen = F && (Facts.Alone || !F->isExternallyVisible()) && !F->isOverloadedOperator() && !(Method && Method->isVirtual()) &&
+                     !Facts.CalledUnseen.count(P->getLocation().getRawEncoding());
     if (CallsSeen && !isModified(Facts, P)) {
       auto At = Facts.Arguments.find(P->getLocation().getRawEncoding());
       if (At != Facts.Arguments.end() && !At->second.empty()) {

@@ -15,6 +15,7 @@ struct Unit {
 
 /// Nodes, declarations, kernels, modified variables, arguments.
 void collectDeclarations(Unit &U, const SourceView &View, Flow &Graph, DeclarationTable &Table, clang::ASTContext &Context);
+void collectMemberValues(Unit &U, clang::ASTContext &Context);
 /// Sites, and the unions that follow from uses.
 void collectUses(Unit &U, const SourceView &View, Flow &Graph, clang::ASTContext &Context);
 

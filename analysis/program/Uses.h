@@ -53,6 +53,7 @@ struct UnitFacts {
   std::map<unsigned, AliasFacts> Aliases;
   /// All arguments given to a parameter (by its place), over all calls seen.
   std::map<unsigned, std::vector<const clang::Expr *>> Arguments;
+  std::set<unsigned> CalledUnseen; ///< and parameters that calls through a pointer may give others
   /// Everything assigned to a variable after its initialisation.
   std::map<unsigned, std::vector<const clang::Expr *>> Assigned;
   /// Everything assigned to a member (place of declaration), in all objects.

@@ -14,8 +14,7 @@ struct P {
 
 __device__ float read(const P *q) { return q->x; }
 
-__global__ void k(P *p, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
+__global__ void k(P *p, int n, int i) {
   P &r = p[i];
   // SOA: const ptrdiff_t r = i;
   // ALIGN: const ptrdiff_t r = i;
@@ -59,7 +58,8 @@ int main() {
     h[i] = {1.0f * i, 0.5f * i, 63 - i};
   cudaMalloc(&d, sizeof(h));
   cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
-  k<<<1, 32>>>(d, 1);
+  for (int i = 0; i < 32; ++i) // one thread: they would meet
+    k<<<1, 1>>>(d, 1, i);
   cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
   for (const P &p : h)
     printf("%g %g %d\n", p.x, p.y, p.n);

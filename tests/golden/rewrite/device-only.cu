@@ -1,4 +1,4 @@
-// Text that only one of the device's and the host's compilations reads.
+// Text that only one of the device's and the host's compilations reads. The host's array keeps its function.
 // RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/in.cu
 // RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
 // RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
@@ -18,32 +18,43 @@ struct P {
 
 __host__ __device__ inline float energy(const P *p, int i) {
   // SOA: __host__ __device__ inline float energy(PSoA p, int i) {
-  // SOA: #ifdef __CUDA_ARCH__
+  // TILE: __host__ __device__ inline float energy(const PTile32 *p, int i) {
+  // TILE-NEXT: #ifdef __CUDA_ARCH__
+  // SOA-NEXT: #ifdef __CUDA_ARCH__
 #ifdef __CUDA_ARCH__
   return __fmul_rn(p[i].x, p[i].y);
-  // SOA: return __fmul_rn(p.x[i], p.y[i]);
-  // SOA: #else
-  // TILE: return __fmul_rn(p[i >> 5].x[i & 31], p[i >> 5].y[i & 31]);
-  // TILE: return p[i >> 5].x[i & 31] * p[i >> 5].y[i & 31];
+  // SOA-NEXT: return __fmul_rn(p.x[i], p.y[i]);
+  // SOA-NEXT: #else
+  // TILE-NEXT: return __fmul_rn(p[i >> 5].x[i & 31], p[i >> 5].y[i & 31]);
+  // TILE-NEXT: #else
+  // TILE-NEXT: return p[i >> 5].x[i & 31] * p[i >> 5].y[i & 31];
 #else
   return p[i].x * p[i].y;
-  // SOA: return p.x[i] * p.y[i];
-  // SOA: #endif
+  // SOA-NEXT: return p.x[i] * p.y[i];
+  // SOA-NEXT: #endif
+  // TILE-NEXT: #endif
+  // SOA: __host__ __device__ inline float energy(const P *p, int i) {
+  // SOA: return p[i].x * p[i].y;
+  // TILE: __host__ __device__ inline float energy(const P *p, int i) {
+  // TILE: return p[i].x * p[i].y;
 #endif
 }
 
 __global__ void k(P *p) {
   // SOA: __global__ void k(PSoA p) {
+  // TILE: __global__ void k(PTile32 *p) {
   int i = threadIdx.x;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
   p[i].x += 1;
   // SOA: p.x[i] += 1;
   // TILE: p[i >> 5].x[i & 31] += 1;
   P t = p[i + 32];
-  // SOA: P t = PSoA_load(p, i + 32);
+  // SOA-NEXT: P t = PSoA_load(p, i + 32);
+  // SOA-NEXT: #else
+  // TILE-NEXT: P t = PTile32_load(p, i + 32);
 #else
   p[i].x = 0;
-  // SOA: p.x[i] = 0;
+  // SOA-NEXT: p.x[i] = 0;
   // TILE: p[i >> 5].x[i & 31] = 0;
   P t = {0, 0};
 #endif
@@ -55,19 +66,24 @@ __global__ void k(P *p) {
 int main() {
   P h[64], *d;
   // SOA: P h[64];
-  // SOA: PSoA d;
+  // SOA-NEXT: PSoA d;
   // TILE: P h[64];
+  // TILE-NEXT: PTile32 *d;
   for (int i = 0; i < 64; ++i)
     h[i] = {1.0f * i, 0.5f * i};
   cudaMalloc(&d, sizeof(h));
   // SOA: PSoA_malloc(&d, sizeof(h));
+  // TILE: PTile32_malloc(&d, sizeof(h));
   cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   // SOA: PSoA_memcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   k<<<1, 32>>>(d);
   cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
   // SOA: PSoA_memcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+  // TILE: PTile32_memcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
   for (int i = 0; i < 64; ++i)
     printf("%g %g %g\n", h[i].x, h[i].y, energy(h, i));
+  // SOA: h[i].x, h[i].y, energy(h, i));
   cudaFree(d);
   // SOA: PSoA_free(d);
+  // TILE: {{^}}  cudaFree(d);
 }

@@ -29,8 +29,7 @@ static_assert(sizeof(P) == 64, "");
 // SOA-NEXT: unsigned long long *u;
 // SOA-NEXT: short *s[2];
 
-__global__ void k(P *p, int n) {
-  int i = threadIdx.x;
+__global__ void k(P *p, int n, int i) {
   p[i].kind = p[n].b ? B : A;
   // SOA: p.kind[i] = p.b[n] ? B : A;
   p[i].own = P::Own::D;
@@ -51,7 +50,8 @@ int main() {
   cudaMemcpy(w, values, sizeof(values), cudaMemcpyHostToDevice);
   cudaMalloc(&d, sizeof(h));
   cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
-  k<<<1, 32>>>(d, 1);
+  for (int i = 0; i < 32; ++i)
+    k<<<1, 1>>>(d, 1, i);
   cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
   cudaMemcpy(values, w, sizeof(values), cudaMemcpyDeviceToHost);
   for (int i = 0; i < 64; ++i) {

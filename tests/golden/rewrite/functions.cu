@@ -10,8 +10,8 @@ struct P {
   float x, y;
 };
 
-__global__ void k(P *, int n);
-// SOA: __global__ void k(PSoA, ptrdiff_t, int n);
+__global__ void k(P *, int n, int i);
+// SOA: __global__ void k(PSoA, ptrdiff_t, int n, int i);
 __device__ void step(P *p, const int n);
 // SOA: __device__ void step(PSoA p, ptrdiff_t p_index, const int n);
 __device__ float first(const P p[], int = 0);
@@ -27,9 +27,8 @@ __device__ void step(P *p, const int n) {
 __device__ float first(const P p[], int i) { return p[i].x; }
 // SOA: __device__ float first(PSoA p, ptrdiff_t p_index, int i) { return p.x[p_index + i]; }
 
-__global__ void k(P *p, int n) {
-  // SOA: __global__ void k(PSoA p, ptrdiff_t p_index, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
+__global__ void k(P *p, int n, int i) {
+  // SOA: __global__ void k(PSoA p, ptrdiff_t p_index, int n, int i) {
   step(p, i);
   step(p + i, i);
   // SOA: step(p, p_index + i, i);
@@ -45,9 +44,12 @@ int main() {
     h[i] = {1.0f * (i % 32), 0.5f * i};
   cudaMalloc(&d, sizeof(h));
   cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
-  k<<<1, 32>>>(d, 1);
-  k<<<1, 32>>>(d + 32, 1);
-  // SOA: k<<<1, 32>>>(d, 32, 1);
+  for (int i = 0; i < 32; ++i)
+    k<<<1, 1>>>(d, 1, i);
+  // SOA: k<<<1, 1>>>(d, 0, 1, i);
+  for (int i = 0; i < 32; ++i)
+    k<<<1, 1>>>(d + 32, 1, i);
+  // SOA: k<<<1, 1>>>(d, 32, 1, i);
   cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
   for (const P &p : h)
     printf("%g %g\n", p.x, p.y);

@@ -113,7 +113,7 @@ __device__ float sum(const Body &b) { return b.pos.x + b.pos.y + b.mass; }
 
 __global__ void k(Body *p, Body *q, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n)
+  if (i >= n / 2) // a thread has q[i] and q[n - 1 - i]
     return;
   p[i].set(i, 2);
   // SOA: BodySoA_set(p, i, i, 2);

@@ -38,7 +38,8 @@ __global__ void k(P *p, int n) {
   p[i].m[j][n]--;
   // SOA: p.m[j][n][i]--;
   // TILE: p[i >> 5].m[j][n][i & 31]--;
-  p->longer[n] = (*p).longer[j];
+  if (i == 0)
+    p->longer[n] = (*p).longer[j];
   // SOA: p.longer[0][n] = p.longer[0][j];
   // TILE: p[0 >> 5].longer[0 & 31][n] = p[0 >> 5].longer[0 & 31][j];
   p[i].v[0] = sum(p[i].whole);
@@ -49,7 +50,7 @@ __global__ void k(P *p, int n) {
   atomicAdd(&p[i].v[1], 1);
   // SOA: atomicAdd(&p.v[1][i], 1);
   P t = p[i];
-  p[n] = t;
+  p[i + 32] = t;
 }
 
 int main() {

@@ -49,13 +49,13 @@ __global__ void k(P *p, int n) {
   p[i].color = make_float4(1, 2, 3, 4);
   // SOA: p.color[i] = make_float4(1, 2, 3, 4);
   // TILE: p[i >> 5].color[i & 31] = make_float4(1, 2, 3, 4);
-  p[i].color.w = p[n].color.x;
-  // SOA: p.color[i].w = p.color[n].x;
+  p[i].color.w = p[i + 32].color.x;
+  // SOA: p.color[i].w = p.color[i + 32].x;
   float4 c = p[i].color;
   // SOA: float4 c = p.color[i];
   p[i].n = (int)c.y;
   P t = p[i];
-  p[n] = t;
+  p[i + 32] = t;
 }
 
 int main() {

@@ -18,10 +18,10 @@ __device__ void push(P &r, float dt = 1);
 __device__ float norm(const P *q);
 // SOA: __device__ float norm(PSoA q, ptrdiff_t q_index);
 // ALIGN: __device__ float norm(const PAlign16 *q);
-__global__ void k(P *p, int n);
-// SOA: __global__ void k(PSoA p, int n);
+__global__ void k(P *p, int n, int i);
+// SOA: __global__ void k(PSoA p, int n, int i);
 // TILE: __device__ void push(PTile32 *r, ptrdiff_t r_index, float dt) { r[r_index >> 5].x[r_index & 31] += dt * {{.*}} }
-// ALIGN: __global__ void k(PAlign16 *p, int n);
+// ALIGN: __global__ void k(PAlign16 *p, int n, int i);
 
 __device__ void push(P &r, float dt) { r.x += dt * r.y; }
 // SOA: __device__ void push(PSoA r, ptrdiff_t r_index, float dt) { r.x[r_index] += dt * r.y[r_index]; }
@@ -48,10 +48,9 @@ __device__ void outer(P &r, P *q, float f) {
 }
 __device__ P copy(const P &r) { return r; }
 
-__global__ void k(P *p, int n) {
-  // SOA: __global__ void k(PSoA p, int n) {
-  // ALIGN: __global__ void k(PAlign16 *p, int n) {
-  int i = threadIdx.x;
+__global__ void k(P *p, int n, int i) {
+  // SOA: __global__ void k(PSoA p, int n, int i) {
+  // ALIGN: __global__ void k(PAlign16 *p, int n, int i) {
   outer(p[i], &p[i + n], 2);
   // SOA: outer(p, i, p, i + n, 2);
   // TILE: outer(p, i, p, i + n, 2);
@@ -98,7 +97,8 @@ int main() {
   // SOA: PSoA_memcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   // TILE: PTile32_memcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   // ALIGN: PAlign16_memcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
-  k<<<1, 32>>>(d, 32);
+  for (int i = 0; i < 32; ++i)
+    k<<<1, 1>>>(d, 32, i);
   cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
   // SOA: PSoA_memcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
   // TILE: PTile32_memcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);

@@ -12,8 +12,7 @@ struct P {
   int n;
 };
 
-__global__ void k(P *p, int *count, int n) {
-  int i = threadIdx.x;
+__global__ void k(P *p, int *count, int n, int i) {
   // LIST: side-effects.cu:[[@LINE+1]]:{{[0-9]+}}: note: asta8, asta16, asta32, asta64, asta128 refused: the index has side effects and would be evaluated twice
   p[atomicAdd(count, 1)].x = i;
   // SOA: p.x[atomicAdd(count, 1)] = i;
@@ -34,7 +33,8 @@ int main() {
   cudaMalloc(&c, sizeof(counts));
   cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   cudaMemcpy(c, counts, sizeof(counts), cudaMemcpyHostToDevice);
-  k<<<1, 32>>>(d, c, 3);
+  for (int i = 0; i < 32; ++i)
+    k<<<1, 1>>>(d, c, 3, i);
   cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
   cudaMemcpy(counts, c, sizeof(counts), cudaMemcpyDeviceToHost);
   for (int i = 0; i < 64; ++i)

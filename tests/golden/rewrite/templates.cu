@@ -19,10 +19,9 @@ template <int Width, typename T> __device__ void scale(P *p, T by) {
   // TILE: p[(k * Width) >> 5].x[(k * Width) & 31] *= by;
 }
 
-template <typename T, int Width = 2> __global__ void k(P *__restrict__ p, T by, int n) {
-  // SOA: template <typename T, int Width = 2> __global__ void k(PSoA p, T by, int n) {
-  // TILE: template <typename T, int Width = 2> __global__ void k(PTile32 *__restrict__ p, T by, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
+template <typename T, int Width = 2> __global__ void k(P *__restrict__ p, T by, int n, int i) {
+  // SOA: template <typename T, int Width = 2> __global__ void k(PSoA p, T by, int n, int i) {
+  // TILE: template <typename T, int Width = 2> __global__ void k(PTile32 *__restrict__ p, T by, int n, int i) {
   P &r = p[i + Width];
   r.y *= by;
   // SOA: p.y[r] *= by;
@@ -40,9 +39,11 @@ int main() {
     h[i] = {1.0f * i, 2.0f * i};
   cudaMalloc(&d, sizeof(h));
   cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
-  k<float><<<1, 32>>>(d, 1.5f, 2);
-  k<double, 4><<<1, 32>>>(d, 0.5, 2);
-  k<int, 2><<<1, 32>>>(d, 1, 2);
+  for (int i = 0; i < 32; ++i) {
+    k<float><<<1, 1>>>(d, 1.5f, 2, i);
+    k<double, 4><<<1, 1>>>(d, 0.5, 2, i);
+    k<int, 2><<<1, 1>>>(d, 1, 2, i);
+  }
   cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
   for (const P &p : h)
     printf("%g %g\n", p.x, p.y);

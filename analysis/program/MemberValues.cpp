@@ -1,0 +1,146 @@
+// What members that may be byte counts hold. All values given to a member, in
+// any object, are collected; a way to change it that is none of them makes it unclear.
+
+#include "analysis/program/FunctionVisitor.h"
+#include "analysis/program/UnitVisitor.h"
+
+#include "clang/AST/ParentMapContext.h"
+
+using namespace clang;
+
+namespace restride {
+
+namespace {
+
+class MemberValueVisitor : public FunctionVisitor<MemberValueVisitor> {
+public:
+  MemberValueVisitor(UnitFacts &Facts, ASTContext &Context) : Facts(Facts), Context(Context) {}
+
+  bool VisitFieldDecl(FieldDecl *F) {
+    if (F->hasInClassInitializer() && F->getInClassInitializer())
+      given(F, F->getInClassInitializer());
+    const RecordDecl *Around = F->getParent();
+    while (!Around->isUnion() && Around->isAnonymousStructOrUnion())
+      Around = cast<RecordDecl>(Around->getDeclContext());
+    if (Around->isUnion())
+      unclear(F);
+    return true;
+  }
+
+  bool VisitMemberExpr(MemberExpr *E) {
+    const FieldDecl *F = dyn_cast<FieldDecl>(E->getMemberDecl());
+    if (inTemplate() || !F)
+      return true;
+    auto Parents = Context.getParents(*E);
+    const Stmt *Parent = Parents.empty() ? nullptr : Parents[0].get<Stmt>();
+    const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(Parent);
+    const ImplicitCastExpr *Cast = dyn_cast_or_null<ImplicitCastExpr>(Parent);
+    if (B && B->getOpcode() == BO_Assign && B->getLHS() == E)
+      given(F, B->getRHS());
+    else if (F->getType()->isIntegerType() && (!Cast || Cast->getCastKind() != CK_LValueToRValue))
+      unclear(F);
+    return true;
+  }
+
+  bool VisitInitListExpr(InitListExpr *List) {
+    const InitListExpr *L = List->getSemanticForm() ? List->getSemanticForm() : List;
+    return listed(L->getType(), L->inits());
+  }
+  bool VisitCXXParenListInitExpr(CXXParenListInitExpr *L) { return listed(L->getType(), L->getInitExprs()); }
+
+  bool VisitCXXConstructorDecl(CXXConstructorDecl *C) {
+    if (!inTemplate())
+      for (const CXXCtorInitializer *I : C->inits())
+        if (I->isWritten() && I->getAnyMember())
+          given(I->getAnyMember(), I->getInit());
+    return true;
+  }
+
+  /// `auto &[n, bytes] = sizes;`
+  bool VisitBindingDecl(BindingDecl *B) {
+    const MemberExpr *M = dyn_cast_or_null<MemberExpr>(B->getBinding());
+    QualType T = cast<VarDecl>(B->getDecomposedDecl())->getType();
+    if (M && T->isReferenceType() && !T.getNonReferenceType().isConstQualified())
+      if (const FieldDecl *F = dyn_cast<FieldDecl>(M->getMemberDecl()))
+        unclear(F);
+    return true;
+  }
+
+  /// Objects that are written or come in as bytes.
+  bool VisitCastExpr(CastExpr *E) {
+    if (inTemplate() || !llvm::is_contained({CK_BitCast, CK_LValueBitCast, CK_IntegralToPointer}, E->getCastKind()))
+      return true;
+    QualType From = pointee(E->getSubExpr()), To = pointee(E);
+    if (!From.isNull() && !To.isConstQualified() && !leavesValues(E))
+      allUnclear(From);
+    if (!To.isNull() && !isa<CallExpr>(E->getSubExpr()->IgnoreParenCasts())) // (Sizes *)malloc(n)
+      allUnclear(To);
+    return true;
+  }
+
+private:
+  void given(const FieldDecl *F, const Expr *Value) {
+    if (F->getType()->isIntegerType())
+      Facts.MemberValues[F->getLocation().getRawEncoding()].push_back(Value);
+  }
+  void unclear(const FieldDecl *F) {
+    Facts.UnclearMembers.insert(F->getLocation().getRawEncoding());
+    allUnclear(F->getType());
+  }
+  void allUnclear(QualType T) {
+    const RecordDecl *D = T->getBaseElementTypeUnsafe()->getAsRecordDecl();
+    if (D && D->getDefinition())
+      for (const FieldDecl *F : D->getDefinition()->fields())
+        unclear(F);
+  }
+  bool listed(QualType T, llvm::ArrayRef<Expr *> Values) {
+    const CXXRecordDecl *Record = T->getAsCXXRecordDecl();
+    if (inTemplate() || !Record || Record->isUnion() || Record->getNumBases())
+      return true;
+    for (const FieldDecl *F : Record->fields())
+      if (F->getFieldIndex() < Values.size())
+        if (const Expr *Value = Values[F->getFieldIndex()]; Value && !isa<ImplicitValueInitExpr>(Value))
+          given(F, Value);
+    return true;
+  }
+  static QualType pointee(const Expr *E) {
+    QualType T = E->getType();
+    return T->isPointerType() ? T->getPointeeType() : E->isGLValue() ? T : QualType();
+  }
+  /// The bytes are freed, set to zero, or lie on the device.
+  bool leavesValues(const Expr *E) {
+    const CallExpr *Call = nullptr;
+    for (auto Up = Context.getParents(*E); !Call && !Up.empty() && Up[0].get<Expr>(); Up = Context.getParents(Up[0])) {
+      Call = Up[0].get<CallExpr>();
+      if (!Call && !Up[0].get<CastExpr>() && !Up[0].get<ParenExpr>())
+        return false;
+    }
+    const FunctionDecl *F = Call ? Call->getDirectCallee() : nullptr;
+    if (!F || !F->getDeclName().isIdentifier())
+      return false;
+    llvm::StringRef Name = F->getName();
+    if (Name == "free" || Name == "cudaFree" || Name == "cudaFreeHost")
+      return true;
+    if (Name == "memset" && Call->getNumArgs() == 3) {
+      std::optional<llvm::APSInt> Byte = Call->getArg(1)->getIntegerConstantExpr(Context);
+      return Byte && Byte->isZero();
+    }
+    return llvm::any_of(Call->arguments(), [](const Expr *A) {
+      const DeclRefExpr *R = dyn_cast<DeclRefExpr>(A->IgnoreParenImpCasts());
+      return R && R->getDecl()->getDeclName().isIdentifier() && R->getDecl()->getName() == "cudaMemcpyHostToDevice";
+    });
+  }
+
+  UnitFacts &Facts;
+  ASTContext &Context;
+};
+
+} // namespace
+
+void collectMemberValues(Unit &U, ASTContext &Context) {
+  MemberValueVisitor V(U.Facts, Context);
+  for (Decl *D : U.Scope)
+    V.TraverseDecl(D);
+}
+
+} // namespace restride
