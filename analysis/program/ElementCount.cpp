@@ -44,7 +44,7 @@ private:
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
     if (!V || isa<ParmVarDecl>(V))
       return nullptr;
-    return isModified(Facts, V) ? reachingValue(R, Context) : V->getAnyInitializer();
+    return isModified(Facts, V) ? reachingValue(R, Facts, Context) : V->getAnyInitializer();
   }
   bool hasSize(const Expr *E, unsigned Depth) {
     E = E->IgnoreParenCasts();

@@ -134,8 +134,12 @@ bool UseClassifier::runtimeCall(const CallExpr *Call, const Expr *E, const Point
         break;
       Other = (B->getLHS()->getType()->isPointerType() ? B->getLHS() : B->getRHS())->IgnoreParenCasts();
     }
-    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Other);
-    std::optional<NodeId> Node = R ? Graph.node(R->getDecl()) : std::nullopt;
+    const ValueDecl *D = isa<DeclRefExpr>(Other)  ? cast<DeclRefExpr>(Other)->getDecl()
+                         : isa<MemberExpr>(Other) ? cast<MemberExpr>(Other)->getMemberDecl()
+                                                  : nullptr;
+    std::optional<NodeId> Node = D ? Graph.node(D) : std::nullopt;
+    if (const CallExpr *Value = dyn_cast<CallExpr>(Other); Value && Value->getDirectCallee())
+      Node = Graph.result(Value->getDirectCallee());
     const DeclRefExpr *K = Call->getNumArgs() > 3 ? dyn_cast<DeclRefExpr>(Call->getArg(3)->IgnoreParenImpCasts()) : nullptr;
     llvm::StringRef Kind = K && isa<EnumConstantDecl>(K->getDecl()) ? K->getDecl()->getName() : "";
     if (Node && Kind == "cudaMemcpyDeviceToDevice")
