@@ -25,7 +25,7 @@ public:
   uint64_t allocationBytes(const Record &R, uint64_t Count) const override { return Count * stride(R); }
   llvm::StringRef suffix() const override { return Suffix; }
   bool elementIsRecord() const override { return true; }
-  llvm::StringRef accessPattern() const override { return "$b[$i]$p"; }
+  std::string accessPattern(llvm::StringRef) const override { return "$b[$i]$p"; }
   std::string definition(const Record &R, llvm::StringRef Handle) const override;
   uint64_t inPlaceAlignment() const override { return Bytes; }
 

@@ -16,7 +16,7 @@ public:
   uint64_t allocationBytes(const Record &R, uint64_t Count) const override { return Count * R.Size; }
   llvm::StringRef suffix() const override { return ""; }
   bool elementIsRecord() const override { return true; }
-  llvm::StringRef accessPattern() const override { return "$b[$i]$p"; }
+  std::string accessPattern(llvm::StringRef) const override { return "$b[$i]$p"; }
   std::string definition(const Record &, llvm::StringRef) const override { return ""; }
 };
 

@@ -20,7 +20,7 @@ public:
   uint64_t offsetOf(const Record &R, const Leaf &L, uint64_t Element, uint64_t) const override;
   uint64_t allocationBytes(const Record &R, uint64_t Count) const override;
   llvm::StringRef suffix() const override { return Suffix; }
-  llvm::StringRef accessPattern() const override { return Access; }
+  std::string accessPattern(llvm::StringRef) const override { return Access; }
   bool canShift() const override { return false; }
   std::string definition(const Record &R, llvm::StringRef Handle) const override;
   uint64_t countGranule() const override { return Tile; }

@@ -16,9 +16,24 @@ llvm::ArrayRef<const Layout *> catalogue() {
   return All;
 }
 
+std::vector<HandleArray> Layout::arrays(const Record &R, llvm::StringRef) const {
+  std::vector<HandleArray> Out;
+  for (const Leaf &L : leaves(R))
+    Out.push_back({L.Path, L.Type, L.Extents, L.Size});
+  return Out;
+}
+
 const Layout &declaredForm(const Layout &L) {
   static const DeclaredSoa Arrays;
   return L.name() == Arrays.name() ? Arrays : L;
+}
+
+std::vector<llvm::StringRef> layoutNames() {
+  std::vector<llvm::StringRef> Out;
+  for (const Layout *L : catalogue())
+    Out.push_back(L->name());
+  Out.push_back("grouped");
+  return Out;
 }
 
 const Layout *findLayout(llvm::StringRef Name) {

@@ -18,6 +18,16 @@ namespace restride {
 /// How every generated definition begins, so that a later run knows it.
 inline constexpr const char *GeneratedMark = "// restride:";
 
+/// One pointer of a handle that is a struct.
+struct HandleArray {
+  std::string Path;    ///< from the handle: ".x", ".v[2]"
+  std::string Type;    ///< of what it points to
+  std::string Extents; ///< "[3]" where that is an array
+  uint64_t Size = 0;   ///< bytes of an element
+  /// Names of the fields, where its elements are records of several fields.
+  std::vector<std::string> Fields = {};
+};
+
 class Layout {
 public:
   virtual ~Layout() = default;
@@ -45,8 +55,10 @@ public:
   /// An element of the handle is a class derived from the record, so that its
   /// members and copies of the record out of it are spelled as before.
   virtual bool elementIsRecord() const { return false; }
-  /// Pattern of one leaf: $b handle, $i index, $p path to the leaf.
-  virtual llvm::StringRef accessPattern() const = 0;
+  /// Pattern of the leaf at \p Path (".pos.x"): $b handle, $i index, $p path to the leaf.
+  virtual std::string accessPattern(llvm::StringRef Path) const = 0;
+  /// The arrays that a struct handle points to, in the order of the one allocation.
+  virtual std::vector<HandleArray> arrays(const Record &R, llvm::StringRef Handle) const;
   /// The expression `handle + n` has a meaning, so a shifted handle can be passed on.
   virtual bool canShift() const { return true; }
   /// Definition of the handle type, with a comment line that says what it is.
@@ -62,6 +74,8 @@ public:
 llvm::ArrayRef<const Layout *> catalogue();
 /// nullptr where there is none of that name.
 const Layout *findLayout(llvm::StringRef Name);
+/// Names that users give, also of layouts that depend on the array ("grouped").
+std::vector<llvm::StringRef> layoutNames();
 
 /// The form of \p L for arrays that are declared with their extent.
 const Layout &declaredForm(const Layout &L);

@@ -17,7 +17,7 @@ public:
   uint64_t allocationBytes(const Record &R, uint64_t Count) const override;
   llvm::StringRef suffix() const override { return "SoA"; }
   bool handleIsStruct() const override { return true; }
-  llvm::StringRef accessPattern() const override { return "$b$p[$i]"; }
+  std::string accessPattern(llvm::StringRef) const override { return "$b$p[$i]"; }
   std::string definition(const Record &R, llvm::StringRef Handle) const override;
   /// Keeps every field's array aligned to 256 bytes, as cudaMalloc's result is.
   uint64_t countGranule() const override { return 256; }

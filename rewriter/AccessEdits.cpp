@@ -79,7 +79,8 @@ static Pieces leafAccess(const Move &M, const Element &What, llvm::ArrayRef<Step
   bool WithSubscripts = false;
   size_t Depth = leafDepth(M.C.Type, Path, WithSubscripts).value_or(Path.size());
   Pieces Out;
-  llvm::StringRef Pattern = M.L.accessPattern();
+  std::string Spelled = M.L.accessPattern(Path.empty() ? "" : "." + Path.front().Member);
+  llvm::StringRef Pattern = Spelled;
   for (size_t I = 0; I < Pattern.size(); ++I) {
     if (Pattern[I] != '$') {
       Out.push_back(std::string(1, Pattern[I]));

@@ -48,23 +48,49 @@ static void runTrial(Trial &T, size_t I, const DecideInput &In, VariantCompiler 
   T.Score = std::move(*Score);
 }
 
+static Trial trial(size_t I, const Layout &L, const Plan &Base, const DecideInput &In) {
+  Trial T;
+  T.L = &L;
+  T.Layouts = Base;
+  T.Layouts[I] = &L;
+  if (&L != catalogue().front())
+    T.Refused = refusalOf(In.P.Candidates[I], L);
+  if (T.Refused)
+    T.Refused->Layout = L.name().str();
+  return T;
+}
+
+static bool isAsked(llvm::StringRef Layout, const Options &O) {
+  return O.Layout.empty() || O.Layout == Layout || !O.EmitVariants.empty();
+}
+
+/// The groupings to try, once it is known how kernels use the fields.
+static std::vector<Trial> groupedTrials(size_t I, const Plan &Base, const DecideInput &In, const Trial &Original) {
+  std::vector<Trial> Out;
+  const Record &R = In.P.Candidates[I].Type;
+  if (isAsked("grouped", In.O))
+    for (const Grouping &G : groupings(R, fieldUse(In.P, Original.Score, Original.Text)))
+      Out.push_back(trial(I, groupedLayout(R, G), Base, In));
+  return Out;
+}
+
+/// The best of all groupings; one that is refused, where all are.
+static void keepBestGrouping(std::vector<Trial> &All, size_t First) {
+  if (First == All.size())
+    return;
+  auto Best = std::min_element(All.begin() + First, All.end(), [](const Trial &L, const Trial &R) {
+    return std::pair(L.Refused.has_value(), L.Score.total()) < std::pair(R.Refused.has_value(), R.Score.total());
+  });
+  std::swap(All[First], *Best);
+  All.resize(First + 1);
+}
+
 /// The layouts to try for candidate \p I, the one it has first.
 static std::vector<Trial> trials(size_t I, const Plan &Base, const DecideInput &In) {
   std::vector<Trial> Out;
-  for (const Layout *L : catalogue()) {
-    bool Original = L == catalogue().front();
-    if (!Original && !In.O.Layout.empty() && In.O.Layout != L->name() && In.O.EmitVariants.empty())
-      continue;
-    Trial T;
-    T.L = L;
-    T.Layouts = Base;
-    T.Layouts[I] = L;
-    if (!Original)
-      T.Refused = refusalOf(In.P.Candidates[I], *L);
-    if (T.Refused)
-      T.Refused->Layout = L->name().str();
-    Out.push_back(std::move(T));
-  }
+  for (const Layout *L : catalogue())
+    if (L == catalogue().front() || isAsked(L->name(), In.O))
+      Out.push_back(trial(I, *L, Base, In));
   return Out;
 }
 
@@ -101,11 +127,14 @@ std::vector<Trial> tryLayouts(const DecideInput &In, size_t I, const Plan &Base,
     All.resize(1);
     return All;
   }
+  size_t FirstGrouping = All.size();
+  llvm::append_range(All, groupedTrials(I, Base, In, All.front()));
   llvm::DefaultThreadPool Pool(llvm::hardware_concurrency(In.O.Jobs));
   for (Trial &T : llvm::MutableArrayRef(All).drop_front())
     if (!T.Refused)
       Pool.async([&T, &In, &Compiler, &Kernels, I] { runTrial(T, I, In, Compiler, Kernels); });
   Pool.wait();
+  keepBestGrouping(All, FirstGrouping);
   return All;
 }
 

@@ -88,6 +88,11 @@ Report::Candidate describe(const Candidate &C, const FileNames &Names) {
 /// Fields that lie together in one element of a layout's memory.
 static std::vector<std::vector<std::string>> groups(const Record &R, const Layout &L) {
   std::vector<std::vector<std::string>> Out;
+  if (const Grouped *G = L.name() == "grouped" ? static_cast<const Grouped *>(&L) : nullptr) {
+    for (const FieldGroup &One : G->groups())
+      Out.push_back(One.Names);
+    return Out;
+  }
   for (const Field &F : R.Fields)
     if (L.elementIsRecord() && !Out.empty())
       Out.back().push_back(F.Name);
@@ -133,6 +138,45 @@ static std::optional<size_t> fileNamed(llvm::StringRef Name, const Program &P) {
   return Best;
 }
 
+namespace {
+
+/// Where the accesses of a score stand in the program.
+class AccessPlaces {
+public:
+  AccessPlaces(const Program &P, const Rewritten &Text) : P(P), Text(Text) {}
+
+  /// The file and the offset in the program's text.
+  std::optional<std::pair<size_t, unsigned>> operator()(const cost::AccessCost &A) {
+    std::optional<size_t> I = A.Line ? fileNamed(A.File, P) : std::nullopt;
+    if (!I)
+      return std::nullopt;
+    Range Old = P.Text.files()[*I].Text;
+    auto At = Known.try_emplace(*I, Lines(Text.file(*I))).first;
+    unsigned Offset = Text.original(Text.Files[*I].Begin + At->second.offset(A.Line, A.Column));
+    if (Offset < Old.Begin || Old.End < Offset)
+      return std::nullopt;
+    return {{*I, Offset}};
+  }
+
+private:
+  const Program &P;
+  const Rewritten &Text;
+  std::map<size_t, Lines> Known; // of a file's new text
+};
+
+} // namespace
+
+FieldUse fieldUse(const Program &P, const cost::Score &S, const Rewritten &Text) {
+  FieldUse Out;
+  AccessPlaces Places(P, Text);
+  for (const cost::KernelCost &K : S.Kernels)
+    for (const cost::AccessCost &A : K.Accesses)
+      if (auto At = Places(A))
+        if (std::string Field = fieldAt(P, At->second); !Field.empty())
+          Out[Field.substr(0, Field.find('.'))][K.Name] += A.RequestsPerWarp * K.Calls;
+  return Out;
+}
+
 Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, const cost::Score &S, const Rewritten &Text,
                          const FileNames &Names) {
   Report::Variant Out;
@@ -140,7 +184,7 @@ Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, 
   Out.Groups = groups(C.Type, L);
   Out.PredictedCycles = S.Cycles;
   Out.ConversionCycles = S.ConversionCycles;
-  std::map<size_t, std::pair<Lines, Lines>> Known; // of a file: new and old
+  AccessPlaces Places(P, Text);
   for (const cost::KernelCost &K : S.Kernels) {
     Report::Kernel Kernel;
     Kernel.Name = kernelName(K.Name);
@@ -153,16 +197,12 @@ Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, 
       Report::Access Access;
       Access.Bytes = A.Bytes;
       Access.SectorsPerRequest = A.SectorsPerRequest;
-      if (std::optional<size_t> I = A.Line ? fileNamed(A.File, P) : std::nullopt) {
-        Range Old = P.Text.files()[*I].Text;
-        auto At = Known.try_emplace(*I, Lines(Text.file(*I)), Lines(P.Text.text(Old))).first;
-        unsigned Offset = Text.original(Text.Files[*I].Begin + At->second.first.offset(A.Line, A.Column));
-        if (Old.Begin <= Offset && Offset <= Old.End) {
-          auto [Line, Column] = At->second.second.lineAndColumn(Offset - Old.Begin);
-          Report::Place Place = Names.place({P.Text.files()[*I].Path, Line, Column});
-          Access.Line = Place.Line, Access.Column = Place.Column;
-          Access.Field = fieldAt(P, Offset);
-        }
+      if (auto At = Places(A)) {
+        const SourceFile &File = P.Text.files()[At->first];
+        auto [Line, Column] = Lines(P.Text.text(File.Text)).lineAndColumn(At->second - File.Text.Begin);
+        Report::Place Place = Names.place({File.Path, Line, Column});
+        Access.Line = Place.Line, Access.Column = Place.Column;
+        Access.Field = fieldAt(P, At->second);
       }
       Kernel.Accesses.push_back(std::move(Access));
     }

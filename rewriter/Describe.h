@@ -1,6 +1,7 @@
 // Facts and scores as the values of a report.
 #pragma once
 
+#include "rewriter/Grouping.h"
 #include "rewriter/Report.h"
 #include "rewriter/Scoring.h"
 
@@ -27,6 +28,9 @@ private:
   std::vector<std::pair<std::string, std::string>> Known;
   std::vector<std::shared_ptr<const Step>> Steps; ///< the first from the user's text
 };
+
+/// What the kernels of \p S, whose code is \p Text, ask of the fields of candidates.
+FieldUse fieldUse(const Program &P, const cost::Score &S, const Rewritten &Text);
 
 /// What is known of a candidate before anything is scored.
 Report::Candidate describe(const Candidate &C, const FileNames &Names);

@@ -70,7 +70,7 @@ static std::string forEachLeaf(const std::vector<Field> &Fields, const std::stri
 std::string loadFunction(const Record &R, const Layout &L, llvm::StringRef Handle) {
   std::string Out = head(R, L, Handle, "load", R.Name, true) + ") {\n" + localRecord(R, "  ");
   Out += forEachLeaf(R.Fields, "", "  ", 0, [&](const std::string &Path, const std::string &Rest) {
-    return "r" + Path + Rest + " = " + expandAccess(L.accessPattern(), "p", "i", Path) + Rest + ";";
+    return "r" + Path + Rest + " = " + expandAccess(L.accessPattern(Path), "p", "i", Path) + Rest + ";";
   });
   return Out + "  return r;\n}\n";
 }
@@ -88,7 +88,7 @@ std::string storeFunction(const Record &R, const Layout &L, llvm::StringRef Hand
       }
   std::string Out = head(R, L, Handle, storeName(Path), "void", false) + ", const " + Type + " &r) {\n";
   Out += forEachLeaf(*Fields, Prefix, "  ", 0, [&](const std::string &Full, const std::string &Rest) {
-    return expandAccess(L.accessPattern(), "p", "i", Full) + Rest + " = r" + Full.substr(Prefix.size()) + Rest + ";";
+    return expandAccess(L.accessPattern(Full), "p", "i", Full) + Rest + " = r" + Full.substr(Prefix.size()) + Rest + ";";
   });
   return Out + "}\n";
 }

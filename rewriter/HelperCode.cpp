@@ -69,7 +69,7 @@ private:
 
 std::string Writer::shift() const {
   std::string Out = "static inline __host__ __device__ " + H + " " + H + "_at(" + H + " p, ptrdiff_t i) {\n";
-  for (const Leaf &One : leaves(R))
+  for (const HandleArray &One : L.arrays(R, H))
     Out += "  p" + One.Path + " += i;\n";
   return Out + "  return p;\n}\n";
 }
@@ -91,16 +91,16 @@ std::string Writer::allocate(HostCall::Api What) const {
     std::string Elements = L.countGranule() == 1 ? "n" : "(n + " + std::to_string(L.countGranule() - 1) + ") / " + Granule;
     return Out + "  return " + Call + "((void **)p, " + Elements + " * sizeof(" + H + ")" + Pass + ");\n}\n";
   }
-  std::vector<Leaf> All = leaves(R);
+  std::vector<HandleArray> All = L.arrays(R, H);
   uint64_t Total = 0;
-  for (const Leaf &One : All)
+  for (const HandleArray &One : All)
     Total += One.Size;
   Out += "  size_t n = " + Count + ";\n";
   Out += "  n = (n + " + std::to_string(L.countGranule() - 1) + ") / " + Granule + " * " + Granule + "; // keeps every array aligned\n";
   Out += "  char *base = nullptr;\n";
   Out += "  cudaError_t e = " + Call + "((void **)&base, n * " + std::to_string(Total) + Pass + ");\n";
   uint64_t Before = 0;
-  for (const Leaf &One : All) {
+  for (const HandleArray &One : All) {
     std::string Pointer = One.Extents.empty() ? One.Type + " *" : One.Type + " (*)" + One.Extents;
     Out += "  p->" + One.Path.substr(1) + " = (" + Pointer + ")" +
            (Before ? "(base + n * " + std::to_string(Before) + ");\n" : "base;\n");
@@ -112,7 +112,7 @@ std::string Writer::allocate(HostCall::Api What) const {
 std::string Writer::release(HostCall::Api What) const {
   bool Async = What == HostCall::FreeAsync;
   return "static inline cudaError_t " + helperName(H, What) + "(" + H + " p" + (Async ? ", cudaStream_t stream" : "") + ") { return " +
-         (Async ? "cudaFreeAsync" : "cudaFree") + "((void *)p" + leaves(R)[0].Path + (Async ? ", stream" : "") + "); }\n";
+         (Async ? "cudaFreeAsync" : "cudaFree") + "((void *)p" + L.arrays(R, H)[0].Path + (Async ? ", stream" : "") + "); }\n";
 }
 
 static const char *const EveryElement = "  size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;\n"
@@ -272,10 +272,10 @@ std::string Writer::run(HelperNeeds N) {
     Parts.push_back(copyWithin(N));
   if (!N.Fill.empty())
     Parts.push_back(fill(N));
-  if (N.Fields.any())
-    Parts.push_back(fieldCopyCode(H, L.countGranule(), N.Fields));
+  for (const auto &[Element, Needs] : N.Fields)
+    Parts.push_back(fieldCopyCode(Element, L.handleIsStruct() ? 1 : L.countGranule(), Needs));
   llvm::append_range(Parts, symbolCode(R, L, H, N));
-  if (size_t At = Parts[0].find("__align__("); N.ForHost && At != std::string::npos)
+  for (size_t At; N.ForHost && (At = Parts[0].find("__align__(")) != std::string::npos;)
     Parts[0].replace(At, 9, "alignas"); // which is no word of CUDA's
   std::string Out;
   bool Guarded = false;

@@ -7,6 +7,7 @@
 #include "layouts/Layout.h"
 #include "rewriter/FieldCopies.h"
 
+#include <map>
 #include <set>
 
 namespace restride {
@@ -20,7 +21,7 @@ struct MethodUse {
 
 /// What a program needs of a layout's helper code.
 struct HelperNeeds {
-  FieldCopyNeeds Fields; ///< copies of single fields
+  std::map<std::string, FieldCopyNeeds> Fields; ///< copies of single fields, by the type that has them
   std::set<HostCall::Api> In, Out, Within; ///< copies into, out of and inside the layout
   bool InAt = false, OutAt = false, WithinAt = false; ///< some start at an element other than 0
   std::set<HostCall::Api> Fill, Allocate, Release;

@@ -40,7 +40,7 @@ static std::optional<Refusal> objection(const Candidate &C, llvm::ArrayRef<Membe
 
 std::optional<Refusal> memberCallObjection(const Candidate &C, const Layout &L) {
   std::set<MethodUse> Seen;
-  return objection(C, C.MemberCalls, {}, L.accessPattern().count("$i") > 1, Seen);
+  return objection(C, C.MemberCalls, {}, llvm::StringRef(L.accessPattern("")).count("$i") > 1, Seen);
 }
 
 namespace {

@@ -109,12 +109,8 @@ static Error checkTogether(const Options &O) {
     return createStringError("--in-place and --list exclude each other");
   if (!O.ReportFile.empty() && sys::path::extension(O.ReportFile) != ".json")
     return createStringError("--report=" + O.ReportFile + ": the name must end in .json");
-  if (!O.Layout.empty() && !findLayout(O.Layout)) {
-    std::vector<StringRef> Known;
-    for (const Layout *L : catalogue())
-      Known.push_back(L->name());
-    return unknownName("layout", O.Layout, Known);
-  }
+  if (!O.Layout.empty() && !is_contained(layoutNames(), O.Layout))
+    return unknownName("layout", O.Layout, layoutNames());
   return Error::success();
 }
 

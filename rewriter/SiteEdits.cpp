@@ -17,30 +17,41 @@ static llvm::StringRef runtimeName(HostCall::Api What) {
   }
 }
 
+/// The array that has the field, in a handle that is a struct.
+static HandleArray arrayOf(const Move &M, llvm::StringRef Field) {
+  for (HandleArray &A : M.L.arrays(M.C.Type, M.Handle))
+    if (A.Path == ("." + Field).str() || llvm::is_contained(A.Fields, Field))
+      return std::move(A);
+  return {};
+}
+
 /// A copy of one field: where that is an array of its own the runtime's copy does.
-static void fieldCopyEdits(const Move &M, const HostCall &H, const HelperNeeds &Needs, std::vector<Edit> &Out) {
+static void fieldCopyEdits(const Move &M, const HostCall &H, HelperNeeds &Needs, std::vector<Edit> &Out) {
   const HostCall::Pointer &P = H.Pointers[0];
   Pieces With = base(P.What);
   Index At = indexFor(M, P.What);
+  std::string Element = M.Handle;
+  bool Own = false;
   if (M.L.handleIsStruct()) {
-    Out.push_back({H.Callee, {runtimeName(H.What).str()}});
-    With.push_back("." + H.Field);
+    HandleArray Array = arrayOf(M, H.Field);
+    With.push_back(Array.Path);
+    Element = Array.Type;
+    Own = Array.Fields.empty();
     if (!At.Terms.empty()) {
       With.push_back(" + ");
       add(With, index(At, true));
     }
-  } else {
-    Out.push_back({H.Callee, {fieldCopyName(M.Handle, H.What)}});
-    if (Needs.Fields.At) {
-      With.push_back(", ");
-      add(With, index(At, false));
-    }
-    With.push_back(", &" + M.Handle + "::" + H.Field);
+  } else if (Needs.Fields[Element].At) {
+    With.push_back(", ");
+    add(With, index(At, false));
   }
+  Out.push_back({H.Callee, {Own ? runtimeName(H.What).str() : fieldCopyName(Element, H.What)}});
+  if (!Own)
+    With.push_back(", &" + Element + "::" + H.Field);
   Out.push_back({P.Whole, With});
 }
 
-static void callEdits(const Move &M, const HostCall &H, const HelperNeeds &Needs, std::vector<Edit> &Out) {
+static void callEdits(const Move &M, const HostCall &H, HelperNeeds &Needs, std::vector<Edit> &Out) {
   if (!H.Field.empty())
     return fieldCopyEdits(M, H, Needs, Out);
   bool Frees = H.What == HostCall::Free || H.What == HostCall::FreeAsync;
@@ -74,9 +85,12 @@ static void callNeeds(const HostCall &H, const Move &M, HelperNeeds &Needs) {
   for (const HostCall::Pointer &P : H.Pointers)
     Offset |= !P.What.At.Terms.empty();
   if (!H.Field.empty()) {
-    if (!M.L.handleIsStruct())
-      Needs.Fields.add(H.What, H.Pointers[0].Argument);
-    Needs.Fields.At |= Offset;
+    HandleArray Array = M.L.handleIsStruct() ? arrayOf(M, H.Field) : HandleArray{"", M.Handle, "", 0, {H.Field}};
+    if (Array.Fields.empty())
+      return;
+    FieldCopyNeeds &Copies = Needs.Fields[Array.Type];
+    Copies.add(H.What, H.Pointers[0].Argument);
+    Copies.At |= Offset;
     return;
   }
   if (H.symbol()) {
@@ -179,7 +193,7 @@ std::vector<Edit> siteEdits(const Move &M, HelperNeeds &Needs) {
     Replace(S.Operand, S.Array ? Pieces{M.Handle + "_bytes(", *S.Array, ")"} : Pieces{"(" + M.C.Spelling + ")"}, S.Instance);
   }
   if (M.L.handleIsStruct()) {
-    std::string First = leaves(M.C.Type)[0].Path;
+    std::string First = M.L.arrays(M.C.Type, M.Handle)[0].Path;
     for (const NullValue &N : M.C.Nulls)
       Replace(N.Whole, {"{}"}, N.Instance);
     for (const PointerTest &T : M.C.Tests)

@@ -33,8 +33,8 @@ std::optional<Refusal> refusalOf(const Candidate &C, const Layout &L) {
                                       (C.Lives == Memory::Shared ? "shared" : "constant") + " memory holds");
   }
   if (C.declared() && !L.elementIsRecord()) {
-    if (!L.handleIsStruct())
-      return Refuse(C.ArrayWhere, "'" + C.Array + "' is declared with its extent and is one tile as a whole; soa does that");
+    if (!declaredForm(L).handleIsArray())
+      return Refuse(C.ArrayWhere, "'" + C.Array + "' is declared with its extent, which soa alone can split");
     if (C.Type.Private)
       return Refuse(C.ArrayWhere, "'" + C.Array + "' is declared with its extent, and '" + C.Type.Name + "' has private fields");
     if (!C.MemberCalls.empty())
@@ -54,7 +54,7 @@ std::optional<Refusal> refusalOf(const Candidate &C, const Layout &L) {
       return Refuse(R->Where, R->Reason);
   if (!L.elementIsRecord())
     for (const Access &A : C.Accesses) {
-      bool Twice = uses(L.accessPattern(), "$i") > 1;
+      bool Twice = uses(L.accessPattern(""), "$i") > 1;
       bool Spelled = A.K == Access::Leaf || isLeaf(C.Type, A);
       if (Spelled && Twice && A.What.At.Impure)
         return Refuse(*A.What.At.Impure, "the index has side effects and would be evaluated twice");

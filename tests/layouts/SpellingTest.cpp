@@ -15,7 +15,7 @@ std::string definition(llvm::StringRef Name, const Record &R, llvm::StringRef Ha
 }
 
 std::string access(llvm::StringRef Name, llvm::StringRef Path) {
-  return expandAccess(findLayout(Name)->accessPattern(), "p", "i", Path);
+  return expandAccess(findLayout(Name)->accessPattern(Path), "p", "i", Path);
 }
 
 TEST(Spelling, ofAccesses) {
