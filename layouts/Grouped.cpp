@@ -43,7 +43,10 @@ static Part partOf(const Record &R, const FieldGroup &G) {
   return Out;
 }
 
-static std::string groupName(size_t I) { return "g" + std::to_string(I); }
+/// "g0" for the first group that is a record.
+static std::string groupName(llvm::ArrayRef<FieldGroup> Groups, size_t I) {
+  return "g" + std::to_string(llvm::count_if(Groups.take_front(I), [](const FieldGroup &G) { return G.IsRecord; }));
+}
 
 static llvm::StringRef firstName(llvm::StringRef Path) {
   Path.consume_front(".");
@@ -80,7 +83,7 @@ uint64_t Grouped::allocationBytes(const Record &R, uint64_t Count) const {
 std::string Grouped::accessPattern(llvm::StringRef Path) const {
   for (size_t I = 0; I < Groups.size(); ++I)
     if (Groups[I].IsRecord && llvm::is_contained(Groups[I].Names, firstName(Path)))
-      return "$b." + groupName(I) + "[$i]$p";
+      return "$b." + groupName(Groups, I) + "[$i]$p";
   return "$b$p[$i]";
 }
 
@@ -89,7 +92,7 @@ std::vector<HandleArray> Grouped::arrays(const Record &R, llvm::StringRef Handle
   for (size_t I = 0; I < Groups.size(); ++I) {
     Part P = partOf(R, Groups[I]);
     if (Groups[I].IsRecord)
-      Out.push_back({"." + groupName(I), Handle.str() + "_" + groupName(I), "", P.Size, Groups[I].Names});
+      Out.push_back({"." + groupName(Groups, I), Handle.str() + "_" + groupName(Groups, I), "", P.Size, Groups[I].Names});
     else
       Out.push_back({"." + P.Fields[0].Name, P.Fields[0].Type, "", P.Size});
   }
@@ -101,14 +104,16 @@ std::string Grouped::definition(const Record &R, llvm::StringRef Handle) const {
   auto Plain = [](const std::string &Name, const std::string &Extents, bool) { return Name + Extents; };
   for (size_t I = 0; I < Groups.size(); ++I) {
     Part P = partOf(R, Groups[I]);
+    for (Field &F : P.Fields)
+      F.Members.clear(); // a nested record stays what it is
     if (!Groups[I].IsRecord) {
       Pointers += "  " + P.Fields[0].Type + " *" + P.Fields[0].Name + ";\n";
       continue;
     }
-    std::string Name = Handle.str() + "_" + groupName(I);
+    std::string Name = Handle.str() + "_" + groupName(Groups, I);
     std::string Align = P.Align > P.Natural ? "__align__(" + std::to_string(P.Align) + ") " : "";
     Out += std::string(GeneratedMark) + " fields of " + R.Name + " that lie together.\nstruct " + Align + Name + " {\n" + declareMembers(P.Fields, Plain) + "};\n\n";
-    Pointers += "  " + Name + " *" + groupName(I) + ";\n";
+    Pointers += "  " + Name + " *" + groupName(Groups, I) + ";\n";
   }
   return Out + GeneratedMark + " " + R.Name + " in groups of fields: one array per group, all in one allocation.\nstruct " + Handle.str() + " {\n" + Pointers +
          "};\n";

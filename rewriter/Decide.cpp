@@ -74,6 +74,9 @@ static std::vector<Trial> groupedTrials(size_t I, const Plan &Base, const Decide
   return Out;
 }
 
+/// Groupings that differ by less count as equal: the earlier is the simpler one.
+static constexpr double EqualGroupings = 1.02;
+
 /// The best of all groupings; one that is refused, where all are.
 static void keepBestGrouping(std::vector<Trial> &All, size_t First) {
   if (First == All.size())
@@ -81,7 +84,10 @@ static void keepBestGrouping(std::vector<Trial> &All, size_t First) {
   auto Best = std::min_element(All.begin() + First, All.end(), [](const Trial &L, const Trial &R) {
     return std::pair(L.Refused.has_value(), L.Score.total()) < std::pair(R.Refused.has_value(), R.Score.total());
   });
-  std::swap(All[First], *Best);
+  auto Choice = std::find_if(All.begin() + First, All.end(), [&](const Trial &T) {
+    return T.Refused.has_value() == Best->Refused.has_value() && T.Score.total() <= Best->Score.total() * EqualGroupings;
+  });
+  std::swap(All[First], *Choice);
   All.resize(First + 1);
 }
 

@@ -169,11 +169,26 @@ private:
 FieldUse fieldUse(const Program &P, const cost::Score &S, const Rewritten &Text) {
   FieldUse Out;
   AccessPlaces Places(P, Text);
-  for (const cost::KernelCost &K : S.Kernels)
-    for (const cost::AccessCost &A : K.Accesses)
-      if (auto At = Places(A))
-        if (std::string Field = fieldAt(P, At->second); !Field.empty())
-          Out[Field.substr(0, Field.find('.'))][K.Name] += A.RequestsPerWarp * K.Calls;
+  llvm::StringRef Source = P.Text.text();
+  auto FirstName = [](const std::string &Field) { return Field.substr(0, Field.find('.')); };
+  for (const cost::KernelCost &K : S.Kernels) {
+    FieldUse Beside; // fields in the same line: several loads of one expression may share a place
+    for (const cost::AccessCost &A : K.Accesses) {
+      auto At = Places(A);
+      if (!At)
+        continue;
+      double Requests = A.RequestsPerWarp * K.Calls;
+      if (std::string Field = fieldAt(P, At->second); !Field.empty())
+        Out[FirstName(Field)][K.Name] += Requests;
+      Range Line{unsigned(Source.rfind('\n', At->second) + 1), unsigned(std::min(Source.find('\n', At->second), Source.size()))};
+      for (const Candidate &C : P.Candidates)
+        for (const restride::Access &One : C.Accesses)
+          if (Line.contains(One.Whole))
+            Beside[FirstName(fieldName(One))][K.Name] = Requests;
+    }
+    for (const auto &[Field, Use] : Beside)
+      Out[Field].insert(Use.begin(), Use.end());
+  }
   return Out;
 }
 

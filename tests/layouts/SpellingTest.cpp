@@ -1,5 +1,5 @@
 // What a layout looks like in C++: the definition of its handle, and an access.
-#include "layouts/Layout.h"
+#include "layouts/Grouped.h"
 #include "tests/layouts/Shapes.h"
 
 #include <gtest/gtest.h>
@@ -45,6 +45,17 @@ TEST(Spelling, ofTiles) {
 TEST(Spelling, ofAnAlignedTwin) {
   EXPECT_EQ(definition("aos-align16", shapes::pair(), "PairAlign16"),
             "struct __align__(16) PairAlign16 : Pair {};\n");
+}
+
+TEST(Spelling, ofGroups) {
+  Record R = shapes::nested();
+  const Layout &L = groupedLayout(R, {{"pos", "n"}, {"vel"}, {"color"}});
+  std::string Text = L.definition(R, "G");
+  EXPECT_NE(Text.find(" G_g0 {\n  Vec pos;\n  int n;\n};"), std::string::npos) << Text;
+  EXPECT_NE(Text.find(" G_g1 {\n  Vec vel[2];\n};"), std::string::npos) << Text;
+  EXPECT_NE(Text.find("struct G {\n  G_g0 *g0;\n  G_g1 *g1;\n  float4 *color;\n};"), std::string::npos) << Text;
+  EXPECT_EQ(expandAccess(L.accessPattern(".vel"), "p", "i", ".vel[1].x"), "p.g1[i].vel[1].x");
+  EXPECT_EQ(expandAccess(L.accessPattern(".color"), "p", "i", ".color"), "p.color[i]");
 }
 
 TEST(Spelling, ofPointersNeedsALineEach) {

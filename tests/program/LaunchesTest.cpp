@@ -94,7 +94,7 @@ TEST(Copies, ofAnOpaqueByteCountRefuse) {
     })");
   ASSERT_EQ(P.Candidates.size(), 1u);
   ASSERT_EQ(P.Candidates[0].Refusals.size(), 1u);
-  EXPECT_EQ(P.Candidates[0].Refusals[0].Reason, "this byte count is not seen to be a whole number of records; write it with sizeof");
+  EXPECT_EQ(P.Candidates[0].Refusals[0].Reason, "this byte count is not seen to be a whole number of records; write it with sizeof, here or in a variable that gets no other value");
 }
 
 TEST(Flow, unitesWhatMayHoldTheSameArray) {
