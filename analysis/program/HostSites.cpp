@@ -91,8 +91,7 @@ bool UseClassifier::runtimeCall(const CallExpr *Call, const Expr *E, const Point
         break;
       Other = (B->getLHS()->getType()->isPointerType() ? B->getLHS() : B->getRHS())->IgnoreParenCasts();
     }
-    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Other);
-    std::optional<NodeId> Node = R ? Graph.node(R->getDecl()) : std::nullopt;
+    std::optional<NodeId> Node = Graph.node(Other);
     const DeclRefExpr *K = Call->getNumArgs() > 3 ? dyn_cast<DeclRefExpr>(Call->getArg(3)->IgnoreParenImpCasts()) : nullptr;
     llvm::StringRef Kind = K && isa<EnumConstantDecl>(K->getDecl()) ? K->getDecl()->getName() : "";
     if (Node && Kind == "cudaMemcpyDeviceToDevice")

@@ -32,7 +32,15 @@ static ByteCount count(const Expr *E, const CXXRecordDecl *Record, const ASTCont
     if (S->getKind() == UETT_SizeOf && isRecord(element(S->getTypeOfArgument()), Record))
       return ByteCount::Scaled;
   if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
-    ByteCount L = Recur(B->getLHS()), R = Recur(B->getRHS());
+    std::set<const FieldDecl *> OfLeft, OfRight;
+    ByteCount L = count(B->getLHS(), Record, Context, Facts, &OfLeft, Depth + 1);
+    ByteCount R = count(B->getRHS(), Record, Context, Facts, &OfRight, Depth + 1);
+    // A factor beside sizeof may be anything.
+    bool Mul = B->getOpcode() == BO_Mul;
+    if (Members && !(Mul && R == ByteCount::Scaled))
+      Members->insert(OfLeft.begin(), OfLeft.end());
+    if (Members && !(Mul && L == ByteCount::Scaled && R != ByteCount::Scaled))
+      Members->insert(OfRight.begin(), OfRight.end());
     if (B->getOpcode() == BO_Mul && std::max(L, R) != ByteCount::Unclear)
       return std::max(L, R);
     if (B->isAdditiveOp() && std::min(L, R) != ByteCount::Unclear)
