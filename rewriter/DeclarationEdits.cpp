@@ -66,6 +66,13 @@ static Pieces declarator(const Declarator &D, const Move *M) {
   return Out;
 }
 
+std::string besideDeclarator(const Declaration &D, const Declarator &One, const Move &M, const std::string &Name, llvm::StringRef Source) {
+  std::string Type = specifiers(D, M, Source);
+  if (M.L.handleIsStruct())
+    return Type + Name + ";";
+  return Type + Source.slice(One.Text.Begin, One.Name.Begin).str() + Name + Source.slice(One.Name.End, One.Text.End).str() + ";";
+}
+
 /// Nothing but the record's name changes.
 static bool keepsDeclarators(const Declaration &D, const Move &M) {
   return M.L.elementIsRecord() ||

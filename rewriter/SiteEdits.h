@@ -24,6 +24,15 @@ std::vector<Edit> siteEdits(const Move &M, HelperNeeds &Needs);
 /// \p Moves has an entry per candidate; null where it stays.
 std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llvm::ArrayRef<const Move *> Moves, llvm::StringRef Source);
 
+/// \p P's declarations, with a candidate for every member that moves in all objects of its struct.
+std::vector<Declaration> placeMembers(const Program &P, llvm::ArrayRef<const Move *> Moves);
+
+/// Edits for members that move in some objects only.
+std::vector<Edit> memberEdits(const Program &P, llvm::ArrayRef<const Move *> Moves);
+
+/// The declaration of a variable \p Name like \p One in \p D, with the type of \p M.
+std::string besideDeclarator(const Declaration &D, const Declarator &One, const Move &M, const std::string &Name, llvm::StringRef Source);
+
 /// Steps of \p Path that lead to a leaf of \p R: the index goes after them.
 /// Nothing where the path ends before a leaf. \p WithSubscripts says whether
 /// the last step's subscripts belong to the path too.

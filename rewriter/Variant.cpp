@@ -154,7 +154,9 @@ llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts) {
     if (M)
       for (Edit &E : siteEdits(*M, Code[{M->C.HelperAt, M->Handle}].Needs))
         Edits.push_back(std::move(E));
-  for (Edit &E : declarationEdits(P.Declarations, ByCandidate, Source))
+  for (Edit &E : declarationEdits(placeMembers(P, ByCandidate), ByCandidate, Source))
+    Edits.push_back(std::move(E));
+  for (Edit &E : memberEdits(P, ByCandidate))
     Edits.push_back(std::move(E));
   // The record's own copies of single fields have no callers left.
   std::set<Range> Dead;

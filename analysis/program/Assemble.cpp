@@ -1,6 +1,7 @@
 #include "analysis/program/Assemble.h"
 #include "analysis/program/Indexed.h"
 #include "analysis/program/Instances.h"
+#include "analysis/program/Members.h"
 #include "analysis/program/MergeSites.h"
 #include "analysis/program/Methods.h"
 #include "analysis/program/Placement.h"
@@ -68,6 +69,7 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
       C.Lives = F.Sites.Lives;
     append(C.Nulls, F.Sites.Nulls);
     append(C.Tests, F.Sites.Tests);
+    append(C.MemberNames, F.Sites.MemberNames);
     append(C.Sizes, F.Sites.Sizes);
     append(C.Accesses, F.Sites.Accesses);
     append(C.Aliases, F.Sites.Aliases);
@@ -127,7 +129,7 @@ static void nameCandidates(std::vector<Candidate> &All) {
 
 /// Declarations with candidates in place of nodes, for every instance.
 static void addDeclarations(std::vector<Declaration> Declarations, const Instances &Split, const Flow &Graph,
-                            const std::map<NodeId, int> &IndexOf, Program &Out) {
+                            const std::map<NodeId, int> &IndexOf, llvm::ArrayRef<NodeId> Parted, Program &Out) {
   std::map<NodeId, std::vector<NodeId>> CopiesOf;
   for (auto [First, Copy] : Split.Copies)
     CopiesOf[First].push_back(Copy);
@@ -151,6 +153,12 @@ static void addDeclarations(std::vector<Declaration> Declarations, const Instanc
         if (One.Candidate < 0)
           continue;
         NodeId Node = One.Candidate;
+        if (auto At = llvm::find(Parted, Node); At != Parted.end()) {
+          One.Member = At - Parted.begin();
+          One.Candidate = -1;
+          Any |= llvm::any_of(Out.Members[One.Member].Candidates, [](int C) { return C >= 0; });
+          continue;
+        }
         for (NodeId Copy : CopiesOf[One.Candidate])
           if (Graph.facts(Copy).Instance == Id)
             Node = Copy;
@@ -173,8 +181,10 @@ static void addDeclarations(std::vector<Declaration> Declarations, const Instanc
 Program assemble(ProgramFacts Facts) {
   Flow &Graph = Facts.Graph;
   Program Out;
+  mergeObjects(Graph);
   indexParameters(Graph, Facts.Declarations, Facts.Text);
   Instances Split = instantiate(Graph);
+  std::vector<NodeId> Parted = partedMembers(Graph);
 
   std::map<NodeId, std::vector<NodeId>> Classes;
   for (NodeId N = 0; N < Graph.size(); ++N)
@@ -183,7 +193,7 @@ Program assemble(ProgramFacts Facts) {
   std::vector<const std::vector<NodeId> *> ClassOf;
   for (const auto &[Root, Class] : Classes) {
     bool OnDevice = llvm::any_of(Class, [&](NodeId N) { return !Graph.facts(N).Kernels.empty(); });
-    if (!OnDevice || isGenerated(Class, Facts))
+    if (!OnDevice || isGenerated(Class, Facts) || isIdle(Class, Graph))
       continue;
     IndexOf[Root] = Out.Candidates.size();
     Candidate C = candidate(Class, Graph);
@@ -191,7 +201,8 @@ Program assemble(ProgramFacts Facts) {
     Out.Candidates.push_back(std::move(C));
     ClassOf.push_back(&Class);
   }
-  addDeclarations(std::move(Facts.Declarations), Split, Graph, IndexOf, Out);
+  addMembers(Parted, IndexOf, Facts, Out);
+  addDeclarations(std::move(Facts.Declarations), Split, Graph, IndexOf, Parted, Out);
   Out.Text = Facts.Text;
   std::map<unsigned, std::vector<size_t>> ByRecord;
   for (size_t I = 0; I < Out.Candidates.size(); ++I) {

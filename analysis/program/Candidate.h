@@ -131,6 +131,7 @@ struct Declarator {
   std::optional<Range> Suffix; ///< "[]" of an array parameter
   std::string Reference; ///< "&", "const &" or "&&" where it is a reference to the pointer
   int Candidate = -1; ///< index in Program::Candidates; -1: a neighbour that is none
+  int Member = -1;    ///< index in Program::Members
   bool ToElement = false; ///< a reference to an element, and no pointer
   /// Name of the index that stands beside this parameter where elements are no
   /// records; empty where none is needed.
@@ -146,6 +147,7 @@ struct Declaration {
   Range RecordName;  ///< the type's name in it: "struct P", "geo::P"
   bool Auto = false; ///< declared with auto
   std::vector<Declarator> Declarators;
+  unsigned End = 0;      ///< behind its semicolon; 0 where there is none
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
@@ -160,6 +162,14 @@ struct NullValue {
 struct PointerTest {
   Range Pointer;
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
+};
+
+/// The name of a member that holds the pointer, in an object of a struct whose
+/// objects are told apart.
+struct MemberName {
+  std::optional<Range> Name; ///< none in a macro's body, and in an initialiser list
+  int Member = -1;           ///< index in Program::Members; -1: the member moves as a whole
+  Location Where;
 };
 
 /// sizeof of an expression of the record's type: sizeof(*d), sizeof d[0]. Also
@@ -266,6 +276,7 @@ struct Candidate {
   std::optional<Range> FieldCopyCode;
   std::vector<NullValue> Nulls;
   std::vector<PointerTest> Tests;
+  std::vector<MemberName> MemberNames;
   std::vector<SizeOf> Sizes;
   std::vector<Access> Accesses;
   std::vector<Alias> Aliases;
@@ -314,10 +325,20 @@ struct FunctionInstances {
   std::vector<unsigned> Instances;
 };
 
+/// A pointer in a struct that is one array in some of the struct's objects and
+/// another, or none that can move, in others. Where not all of them move to one
+/// layout, those that do have a member beside it.
+struct Member {
+  std::string Name;
+  std::vector<int> Candidates; ///< of its objects; -1: of one that stays
+  unsigned After = 0;          ///< offset behind the declaration that another one follows
+};
+
 struct Program {
   Sources Text;
   std::vector<Candidate> Candidates;
   std::vector<Declaration> Declarations;
+  std::vector<Member> Members;
   std::vector<FunctionInstances> Functions;
   std::vector<Launch> Launches;
   bool HostUnits = false; ///< some units are plain C++

@@ -26,6 +26,8 @@ public:
       Graph.functions()[ownerOf(functionAround(Function), View)].Fixed = "has a static variable";
     std::optional<NodeId> Node = Graph.node(D);
     Table.add(D);
+    if (const FieldDecl *F = dyn_cast<FieldDecl>(D))
+      member(F);
     if (!Node)
       return true;
     QualType T = D->getType().getNonReferenceType();
@@ -64,10 +66,20 @@ public:
       }
     if (Tracked)
       describe(F, Graph.functions()[Owner]);
+    if (!F->isDefined()) {
+      unseen(F, F, Owner);
+      for (const ParmVarDecl *P : F->parameters())
+        unseen(F, P, Owner);
+    }
     if (F->hasAttr<CUDAGlobalAttr>() && F->isThisDeclarationADefinition()) {
       U.Kernels.push_back(F);
-      for (const ParmVarDecl *P : F->parameters())
-        memberPointers(P->getType(), mangledKernel(F, Context), 0);
+      for (const ParmVarDecl *P : F->parameters()) {
+        std::vector<NodeId> Members = Graph.members(P);
+        for (NodeId Node : Members)
+          Graph.facts(Node).Kernels.push_back(mangledKernel(F, Context));
+        if (Members.empty())
+          memberPointers(P->getType(), mangledKernel(F, Context), 0);
+      }
     }
     return true;
   }
@@ -116,6 +128,15 @@ public:
   }
 
 private:
+  /// Another member can follow the last one of a struct.
+  void member(const FieldDecl *F) {
+    const CXXRecordDecl *Type = Graph.holder(dyn_cast<CXXRecordDecl>(F->getParent()));
+    std::optional<Range> Text = Type && F->getFieldIndex() + 1 == unsigned(std::distance(Type->field_begin(), Type->field_end()))
+                                    ? View.range(F->getSourceRange()) : std::nullopt;
+    if (Text)
+      Graph.holderOf(Type).End = behindSemicolon(View.buffer(), Text->End);
+  }
+
   void variable(const VarDecl *V, NodeId Node) {
     if (std::optional<NodeId> First = Graph.node(V->getCanonicalDecl()))
       Graph.unite(Node, *First);
@@ -142,6 +163,12 @@ private:
         F->getTemplateSpecializationKind() == TSK_ExplicitInstantiationDeclaration)
       Graph.refuse(Node, F->getPointOfInstantiation(), "'" + F->getNameAsString() + "' is instantiated explicitly, with the pointer's type");
     if (!F->isDefined())
+      Graph.require(Node, Owner, F->getLocation(), "the body of '" + F->getNameAsString() + "' is not seen");
+  }
+
+  /// The function of \p Object, an object of which members are tracked, has no body here.
+  void unseen(const FunctionDecl *F, const ValueDecl *Object, const std::string &Owner) {
+    for (NodeId Node : Graph.members(Object))
       Graph.require(Node, Owner, F->getLocation(), "the body of '" + F->getNameAsString() + "' is not seen");
   }
 

@@ -1,6 +1,7 @@
 #include "analysis/program/FieldCopyCode.h"
 #include "analysis/program/FunctionVisitor.h"
 #include "analysis/program/Launches.h"
+#include "analysis/program/Objects.h"
 #include "analysis/program/UnitVisitor.h"
 
 using namespace clang;
@@ -12,8 +13,12 @@ namespace {
 class UseVisitor : public FunctionVisitor<UseVisitor> {
 public:
   UseVisitor(Unit &U, const SourceView &View, Flow &Graph, ASTContext &Context)
-      : U(U), View(View), Graph(Graph), Classifier(Context, View, Graph, U.Facts) {}
+      : U(U), View(View), Graph(Graph), Classifier(Context, View, Graph, U.Facts), Objects(Context, View, Graph) {}
 
+  bool VisitExpr(Expr *E) {
+    Objects.expression(E, Function);
+    return true;
+  }
   bool VisitDeclRefExpr(DeclRefExpr *E) { return reference(E, E->getDecl()); }
   bool VisitMemberExpr(MemberExpr *E) { return reference(E, E->getMemberDecl()); }
   bool VisitCallExpr(CallExpr *E) {
@@ -96,11 +101,17 @@ private:
         initialises(Inner);
     if (!Record || !Record->isAggregate() || Record->isUnion())
       return;
+    std::vector<NodeId> Members;
+    if (const CXXRecordDecl *Holder = Graph.holder(Record))
+      Members = Objects.initialised(L, Holder);
+    auto Member = Members.begin();
     for (const FieldDecl *F : Record->fields()) {
       unsigned At = F->getFieldIndex() + Record->getNumBases();
       std::optional<NodeId> Node = Graph.node(F);
+      if (Node && Member != Members.end())
+        Node = *Member++;
       if (Node && At < L->getNumInits() && L->getInit(At) && !isa<ImplicitValueInitExpr, CXXDefaultInitExpr>(L->getInit(At)))
-        Classifier.flowInto(*Node, L->getInit(At));
+        Classifier.initialises(*Node, F, L->getInit(At));
     }
   }
 
@@ -120,6 +131,7 @@ private:
   const SourceView &View;
   Flow &Graph;
   UseClassifier Classifier;
+  ObjectClassifier Objects;
   std::vector<const VarDecl *> Initialised;
 };
 

@@ -79,6 +79,11 @@ static unsigned skipComments(llvm::StringRef Text, unsigned At) {
   }
 }
 
+unsigned behindSemicolon(llvm::StringRef Text, unsigned At) {
+  At = skipComments(Text, At);
+  return Text.substr(At).starts_with(";") ? At + 1 : 0;
+}
+
 /// After the record's name there may be cv-qualifiers ("P const *p").
 static unsigned endOfSpecifiers(llvm::StringRef Text, unsigned At) {
   for (;;) {
@@ -159,6 +164,7 @@ std::optional<Declaration> DeclarationTable::declaration(const std::vector<const
     At = One.Text.End;
     Out.Declarators.push_back(One);
   }
+  Out.End = behindSemicolon(View.buffer(), At);
   return Out;
 }
 

@@ -32,4 +32,7 @@ private:
   std::vector<std::pair<const clang::FunctionDecl *, NodeId>> Results;
 };
 
+/// Offset behind the semicolon that follows \p At, blanks and comments aside; 0 where none does.
+unsigned behindSemicolon(llvm::StringRef Text, unsigned At);
+
 } // namespace restride

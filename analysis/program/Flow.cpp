@@ -104,8 +104,8 @@ QualType Flow::type(unsigned Id) const {
   return D ? D->getASTContext().getCanonicalTagType(D) : QualType();
 }
 
-NodeId Flow::make(SourceLocation L, Kind K, unsigned Record, std::string Name, const FunctionDecl *Around) {
-  auto [At, New] = Ids.try_emplace({View->place(L), K}, Facts.size());
+NodeId Flow::make(SourceLocation L, Kind K, unsigned Record, std::string Name, const FunctionDecl *Around, Place Object) {
+  auto [At, New] = Ids.try_emplace({View->place(L), K, Object}, Facts.size());
   if (!New) {
     if (Facts[At->second].Record != Record) // a template over the record
       refuse(At->second, L, "'" + Name + "' is declared for several record types by a template");

@@ -83,6 +83,16 @@ struct TrackedRecord {
 /// tracking: a class the user wrote. nullptr for anything else.
 const clang::CXXRecordDecl *trackedPointee(clang::QualType T, const SourceView &View);
 
+/// Structs that hold tracked pointers have their members told apart object by
+/// object where every use of every object is understood (Objects.h). One such
+/// struct type.
+struct Holder {
+  bool Followed = true;    ///< false: a member is one node for all objects
+  bool Positional = false; ///< initialiser lists name its members by position
+  unsigned End = 0;        ///< behind the semicolon of its last member; 0: there is none to be seen
+  std::map<NodeId, std::set<NodeId>> Members; ///< by the member itself: its node in each object
+};
+
 /// The record of an array declared in global, constant or shared memory of the device.
 const clang::CXXRecordDecl *declaredArrayOf(const clang::ValueDecl *D, const SourceView &View);
 
@@ -101,11 +111,24 @@ public:
     View = &V;
     Decls.clear();
     Scalars.clear();
+    IsHolder.clear();
   }
 
   /// The node of a variable, parameter or member of tracked pointer type, of a
   /// reference parameter that is bound to elements, or of a declared array.
   std::optional<NodeId> node(const clang::ValueDecl *D);
+  /// The node that \p E names: a variable's, or a member's in its object.
+  std::optional<NodeId> node(const clang::Expr *E);
+  /// The struct type of objects whose members may be told apart: one with
+  /// tracked pointers, and plain data besides. Null for any other.
+  const clang::CXXRecordDecl *holder(const clang::CXXRecordDecl *D);
+  /// The nodes of the members of an object, in order: a variable, or what a
+  /// function gives back. Empty where it is not followed.
+  std::vector<NodeId> members(const clang::ValueDecl *Object);
+  /// The members of all objects of \p T are one after all.
+  void merge(const clang::CXXRecordDecl *T) { Holders[View->place(T->getLocation())].Followed = false; }
+  Holder &holderOf(const clang::CXXRecordDecl *T) { return Holders[View->place(T->getLocation())]; }
+  const std::map<Place, Holder> &holders() const { return Holders; }
   /// The node of a function's result.
   std::optional<NodeId> result(const clang::FunctionDecl *F);
   /// The value of one call, and one argument of a call, in \p Caller.
@@ -144,13 +167,14 @@ public:
   llvm::ArrayRef<std::pair<NodeId, NodeId>> unions() const { return Unions; }
 
 private:
-  enum Kind { Declared, Result, CallResult, Argument, Object };
+  enum Kind { Declared, Result, CallResult, Argument, Object, OfVariable, OfResult };
   struct Key {
     Place At;
     Kind K;
+    Place Object = {}; ///< of a member that is told apart
     auto operator<=>(const Key &) const = default;
   };
-  NodeId make(clang::SourceLocation L, Kind K, unsigned Record, std::string Name, const clang::FunctionDecl *Around);
+  NodeId make(clang::SourceLocation L, Kind K, unsigned Record, std::string Name, const clang::FunctionDecl *Around, Place Object = {});
   unsigned record(const clang::CXXRecordDecl *D);
   NodeId declared(const clang::ValueDecl *D, unsigned Record);
   unsigned scalar(clang::QualType T);
@@ -162,6 +186,8 @@ private:
   std::map<std::pair<Place, std::string>, unsigned> RecordIds;
   llvm::DenseMap<unsigned, const clang::CXXRecordDecl *> Decls; ///< of this unit
   llvm::DenseMap<unsigned, clang::QualType> Scalars;            ///< of this unit
+  llvm::DenseMap<const clang::CXXRecordDecl *, bool> IsHolder;  ///< likewise
+  std::map<Place, Holder> Holders;
   mutable std::vector<NodeId> Parent;
   std::vector<NodeFacts> Facts;
   std::vector<TrackedRecord> Records;

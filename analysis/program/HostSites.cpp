@@ -134,10 +134,7 @@ bool UseClassifier::runtimeCall(const CallExpr *Call, const Expr *E, const Point
         break;
       Other = (B->getLHS()->getType()->isPointerType() ? B->getLHS() : B->getRHS())->IgnoreParenCasts();
     }
-    const ValueDecl *D = isa<DeclRefExpr>(Other)  ? cast<DeclRefExpr>(Other)->getDecl()
-                         : isa<MemberExpr>(Other) ? cast<MemberExpr>(Other)->getMemberDecl()
-                                                  : nullptr;
-    std::optional<NodeId> Node = D ? Graph.node(D) : std::nullopt;
+    std::optional<NodeId> Node = Graph.node(Other);
     if (const CallExpr *Value = dyn_cast<CallExpr>(Other); Value && Value->getDirectCallee())
       Node = Graph.result(Value->getDirectCallee());
     const DeclRefExpr *K = Call->getNumArgs() > 3 ? dyn_cast<DeclRefExpr>(Call->getArg(3)->IgnoreParenImpCasts()) : nullptr;

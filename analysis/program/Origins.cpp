@@ -29,7 +29,7 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
   auto Tracked = [&](const ValueDecl *D) {
     if (Facts.Aliases.count(D->getLocation().getRawEncoding()))
       return true;
-    std::optional<NodeId> Other = Graph.node(D);
+    std::optional<NodeId> Other = Graph.node(E);
     if (Other)
       Graph.unite(Node, *Other);
     return Other.has_value();

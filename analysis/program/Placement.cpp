@@ -16,9 +16,12 @@ static std::vector<unsigned> places(const Program &P, size_t Index) {
   };
   Add(C.Accesses, &Access::Whole), Add(C.Aliases, &Alias::Declaration), Add(C.Shifts, &Shift::Whole);
   Add(C.Arguments, &Argument::Whole), Add(C.MemberCalls, &MemberCall::Whole), Add(C.Calls, &HostCall::Callee), Add(C.Nulls, &NullValue::Whole);
+  for (const MemberName &M : C.MemberNames)
+    if (M.Member >= 0 && M.Name)
+      Out.push_back(M.Name->Begin);
   for (const Declaration &D : P.Declarations)
     for (const Declarator &One : D.Declarators)
-      if (One.Candidate == int(Index))
+      if (One.Candidate == int(Index) || (One.Member >= 0 && llvm::is_contained(P.Members[One.Member].Candidates, int(Index))))
         Out.push_back(D.Specifiers.Begin);
   return Out;
 }

@@ -132,9 +132,11 @@ void UseClassifier::reference(const Expr *E, const ValueDecl *D) {
       pointer(E, P);
     return;
   }
-  if (std::optional<NodeId> Node = Graph.node(D)) {
+  if (std::optional<NodeId> Node = Graph.node(E)) {
     Pointer P;
     P.Node = *Node;
+    if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && Graph.node(D) != Node)
+      Graph.facts(*Node).Sites.MemberNames.push_back({View.range(M->getMemberLoc()), int(*Graph.node(D)), View.where(M->getMemberLoc())});
     P.Base = E;
     if (const VarDecl *V = dyn_cast<ParmVarDecl>(D))
       Graph.facts(*Node).Modified |= isModified(Facts, V);
@@ -142,6 +144,12 @@ void UseClassifier::reference(const Expr *E, const ValueDecl *D) {
       return declaredArray(E, P);
     Graph.facts(*Node).ToElement ? element(E, P) : pointer(E, P);
   }
+}
+
+void UseClassifier::initialises(NodeId Node, const FieldDecl *Member, const Expr *Value) {
+  if (NodeId All = *Graph.node(Member); All != Node && !Value->IgnoreParenImpCasts()->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
+    Graph.facts(Node).Sites.MemberNames.push_back({std::nullopt, int(All), View.where(Value->getExprLoc())});
+  flowInto(Node, Value);
 }
 
 void UseClassifier::callResult(const CallExpr *E, NodeId Node) {
@@ -156,10 +164,8 @@ bool UseClassifier::isTracked(const Expr *E) {
   E = E->IgnoreParenImpCasts();
   if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E))
     return isTracked(C->getTrueExpr()) || isTracked(C->getFalseExpr());
-  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
-    return Graph.node(R->getDecl()).has_value();
-  if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
-    return Graph.node(M->getMemberDecl()).has_value();
+  if (isa<DeclRefExpr, MemberExpr>(E))
+    return Graph.node(E).has_value();
   const CallExpr *Call = dyn_cast<CallExpr>(E);
   return Call && Call->getDirectCallee() && Graph.result(Call->getDirectCallee());
 }
@@ -225,11 +231,7 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
           return Unknown("the value of an assignment to the pointer is used");
         return flowInto(P.Node, B->getRHS());
       }
-      const Expr *Target = B->getLHS()->IgnoreParens();
-      const ValueDecl *D = isa<DeclRefExpr>(Target)  ? cast<DeclRefExpr>(Target)->getDecl()
-                           : isa<MemberExpr>(Target) ? cast<MemberExpr>(Target)->getMemberDecl()
-                                                     : nullptr;
-      std::optional<NodeId> Other = D ? Graph.node(D) : std::nullopt;
+      std::optional<NodeId> Other = Graph.node(B->getLHS()->IgnoreParens());
       if (!Other)
         return Unknown("the pointer is stored where it cannot be followed");
       Graph.unite(P.Node, *Other);

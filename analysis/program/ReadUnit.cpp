@@ -94,6 +94,17 @@ static void describeRecords(const Unit &U, ProgramFacts &Out, ASTContext &Contex
   }
 }
 
+/// Names that a member beside a tracked one might take.
+static void addMemberNames(const ASTContext &Context, ProgramFacts &Out) {
+  std::set<std::string> Members;
+  for (const auto &[Type, H] : Out.Graph.holders())
+    for (const auto &[Node, Objects] : H.Members)
+      Members.insert(Out.Graph.facts(Node).Name + "_");
+  for (const auto &Entry : Context.Idents)
+    if (llvm::any_of(Members, [&](const std::string &M) { return Entry.getKey().starts_with(M); }))
+      Out.Identifiers.insert(Entry.getKey().str());
+}
+
 /// Declarations of headers come with every unit.
 static void addDeclarations(std::vector<Declaration> New, std::vector<Declaration> &All) {
   for (Declaration &D : New)
@@ -141,10 +152,12 @@ std::vector<size_t> readUnit(ASTContext &Context, llvm::ArrayRef<SkippedRange> S
   Evaluator Values(Context, U.Facts);
   evaluateCalls(U, UnitId, Out.Graph, Values, Context, View);
   addDeclarations(Table.build(), Out.Declarations);
-  if (!Out.Graph.scalars())
+  if (!Out.Graph.scalars()) {
     describeRecords(U, Out, Context, View);
-  else
+    addMemberNames(Context, Out);
+  } else {
     Out.Identifiers.insert(U.Facts.Names.begin(), U.Facts.Names.end());
+  }
   addHandles(U.Scope, View, Out.Handles);
   auto Writes = [&](unsigned Key) { Out.MemberWriters[View.place(SourceLocation::getFromRawEncoding(Key))].insert(UnitId); };
   for (const auto &[Key, Values] : U.Facts.MemberValues)

@@ -41,7 +41,15 @@ static ByteCount count(const Expr *E, QualType Element, const ASTContext &Contex
     if (S->getKind() == UETT_SizeOf && Context.hasSameUnqualifiedType(element(S->getTypeOfArgument()).getNonReferenceType(), Element))
       return ByteCount::Scaled;
   if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
-    ByteCount L = Recur(B->getLHS()), R = Recur(B->getRHS());
+    std::set<const FieldDecl *> OfLeft, OfRight;
+    ByteCount L = count(B->getLHS(), Element, Context, Facts, &OfLeft, Depth + 1);
+    ByteCount R = count(B->getRHS(), Element, Context, Facts, &OfRight, Depth + 1);
+    // A factor beside sizeof may be anything.
+    bool Mul = B->getOpcode() == BO_Mul;
+    if (Members && !(Mul && R == ByteCount::Scaled))
+      Members->insert(OfLeft.begin(), OfLeft.end());
+    if (Members && !(Mul && L == ByteCount::Scaled && R != ByteCount::Scaled))
+      Members->insert(OfRight.begin(), OfRight.end());
     if (B->getOpcode() == BO_Mul && std::max(L, R) != ByteCount::Unclear)
       return std::max(L, R);
     if (B->isAdditiveOp() && std::min(L, R) != ByteCount::Unclear)

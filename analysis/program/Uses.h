@@ -93,6 +93,8 @@ public:
   void enter(const clang::FunctionDecl *F) { Caller = F; }
   /// \p E names a node: a DeclRefExpr or MemberExpr.
   void reference(const clang::Expr *E, const clang::ValueDecl *D);
+  /// An initialiser list gives the member \p Node a value.
+  void initialises(NodeId Node, const clang::FieldDecl *Member, const clang::Expr *Value);
   /// A call whose result is a node.
   void callResult(const clang::CallExpr *E, NodeId Node);
   /// An argument of a call whose parameter is \p Parameter.
