@@ -1,5 +1,6 @@
 #include "analysis/program/Declarations.h"
 
+#include "clang/AST/ParentMapContext.h"
 #include "clang/AST/TypeLoc.h"
 
 using namespace clang;
@@ -45,6 +46,8 @@ bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaratio
   TypeLoc Name = pointeeName(D->getTypeSourceInfo()->getTypeLoc());
   if (!Name || Name.getAs<SubstTemplateTypeParmTypeLoc>() || Name.getAs<TemplateTypeParmTypeLoc>())
     return Refuse("is declared through a typedef of the pointer or a template parameter");
+  if (TagTypeLoc Tag = Name.getAs<TagTypeLoc>(); Tag && Tag.isDefinition())
+    return Refuse("is declared together with its record; give it a declaration of its own behind the record");
   Out.Auto = bool(Name.getAs<AutoTypeLoc>());
   std::optional<Range> R = View.range(Name.getSourceRange());
   if (!R)
@@ -96,6 +99,16 @@ static unsigned endOfSpecifiers(llvm::StringRef Text, unsigned At) {
   }
 }
 
+/// "for (P *a = p, *b = q; ...)": no second declaration can stand there.
+static bool inLoopHead(const DeclaratorDecl *D) {
+  ASTContext &Context = D->getASTContext();
+  auto Statement = Context.getParents(*D);
+  if (Statement.empty() || !Statement[0].get<DeclStmt>())
+    return false;
+  auto Loop = Context.getParents(Statement[0]);
+  return !Loop.empty() && Loop[0].get<ForStmt>();
+}
+
 std::optional<Declaration> DeclarationTable::declaration(const std::vector<const DeclaratorDecl *> &Group) {
   std::optional<NodeId> First;
   const DeclaratorDecl *Tracked = nullptr;
@@ -112,6 +125,8 @@ std::optional<Declaration> DeclarationTable::declaration(const std::vector<const
         Graph.refuse(*N, D->getLocation(), "the declaration of '" + D->getName().str() + "' " + Why);
     return std::nullopt;
   };
+  if (Group.size() > 1 && inLoopHead(Tracked))
+    return Refuse("has others beside it in a loop's head; declare it in front of the loop");
   Declaration Out;
   if (!typeName(Tracked, *First, Out))
     return std::nullopt;

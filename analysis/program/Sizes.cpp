@@ -1,4 +1,3 @@
-#include "analysis/program/FieldCopyCode.h"
 #include "analysis/program/Reaching.h"
 #include "analysis/program/Sizes.h"
 
@@ -19,93 +18,126 @@ static bool isRecord(QualType T, const CXXRecordDecl *Record) {
   return D && D->getCanonicalDecl() == Record->getCanonicalDecl();
 }
 
-static ByteCount count(const Expr *E, QualType Element, const ASTContext &Context, const UnitFacts &Facts,
-                       std::set<const FieldDecl *> *Members, unsigned Depth) {
-  auto Recur = [&](const Expr *Inner) { return count(Inner, Element, Context, Facts, Members, Depth + 1); };
-  if (Depth > MaxDepth || E->isValueDependent())
+namespace {
+
+class ByteCounter {
+public:
+  ByteCounter(QualType Element, const ASTContext &Context, const UnitFacts &Facts, std::set<const FieldDecl *> *Members)
+      : Element(Element), Context(Context), Facts(Facts), Members(Members) {}
+
+  ByteCount count(const Expr *E) {
+    if (++Steps > MaxSteps || E->isValueDependent())
+      return ByteCount::Unclear;
+    // On its way through small integers and floating point a count loses bytes.
+    for (;; E = cast<CastExpr>(E)->getSubExpr()) {
+      E = E->IgnoreParens();
+      QualType T = E->getType();
+      if (T->isFloatingType())
+        return ByteCount::Unclear;
+      if (!isa<CastExpr>(E))
+        break;
+      if (T->isIntegerType() && Context.getIntWidth(T) < 32)
+        return ByteCount::Unclear;
+    }
+    E = E->IgnoreParenCasts();
+    if (const UnaryExprOrTypeTraitExpr *S = dyn_cast<UnaryExprOrTypeTraitExpr>(E))
+      if (S->getKind() == UETT_SizeOf && Context.hasSameUnqualifiedType(element(S->getTypeOfArgument()).getNonReferenceType(), Element))
+        return ByteCount::Scaled;
+    if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
+      std::set<const FieldDecl *> OfLeft, OfRight;
+      ByteCount L = count(B->getLHS(), OfLeft), R = count(B->getRHS(), OfRight);
+      // A factor beside sizeof may be anything.
+      bool Mul = B->getOpcode() == BO_Mul;
+      if (Members && !(Mul && R == ByteCount::Scaled))
+        Members->insert(OfLeft.begin(), OfLeft.end());
+      if (Members && !(Mul && L == ByteCount::Scaled && R != ByteCount::Scaled))
+        Members->insert(OfRight.begin(), OfRight.end());
+      if (B->getOpcode() == BO_Mul && std::max(L, R) != ByteCount::Unclear)
+        return std::max(L, R);
+      if (B->isAdditiveOp() && std::min(L, R) != ByteCount::Unclear)
+        return std::min(L, R);
+      if (B->getOpcode() == BO_Shl && L != ByteCount::Unclear)
+        return L;
+    }
+    if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E))
+      return std::min(count(C->getTrueExpr()), count(C->getFalseExpr()));
+    if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
+      if (std::optional<ByteCount> Value = variable(R))
+        return *Value;
+    if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && isa<FieldDecl>(M->getMemberDecl())) {
+      if (Members)
+        Members->insert(cast<FieldDecl>(M->getMemberDecl()));
+      unsigned Key = M->getMemberDecl()->getLocation().getRawEncoding();
+      auto At = Facts.MemberValues.find(Key);
+      if (At != Facts.MemberValues.end() && !Facts.UnclearMembers.count(Key))
+        return all(Key, At->second);
+    }
+    Expr::EvalResult Result;
+    if (E->EvaluateAsInt(Result, Context)) {
+      llvm::APSInt Value = Result.Val.getInt();
+      uint64_t Size = Context.getTypeSizeInChars(Element).getQuantity();
+      if (Value.getZExtValue() % Size == 0)
+        return ByteCount::Whole;
+    }
     return ByteCount::Unclear;
-  // On its way through small integers and floating point a count loses bytes.
-  for (const Expr *Outer = E;; Outer = cast<CastExpr>(Outer)->getSubExpr()) {
-    Outer = Outer->IgnoreParens();
-    QualType T = Outer->getType();
-    if (T->isFloatingType())
-      return ByteCount::Unclear;
-    if (!isa<CastExpr>(Outer)) {
-      E = Outer->IgnoreParenCasts();
-      break;
-    }
-    if (T->isIntegerType() && Context.getIntWidth(T) < 32)
-      return ByteCount::Unclear;
   }
-  if (const UnaryExprOrTypeTraitExpr *S = dyn_cast<UnaryExprOrTypeTraitExpr>(E))
-    if (S->getKind() == UETT_SizeOf && Context.hasSameUnqualifiedType(element(S->getTypeOfArgument()).getNonReferenceType(), Element))
-      return ByteCount::Scaled;
-  if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
-    std::set<const FieldDecl *> OfLeft, OfRight;
-    ByteCount L = count(B->getLHS(), Element, Context, Facts, &OfLeft, Depth + 1);
-    ByteCount R = count(B->getRHS(), Element, Context, Facts, &OfRight, Depth + 1);
-    // A factor beside sizeof may be anything.
-    bool Mul = B->getOpcode() == BO_Mul;
-    if (Members && !(Mul && R == ByteCount::Scaled))
-      Members->insert(OfLeft.begin(), OfLeft.end());
-    if (Members && !(Mul && L == ByteCount::Scaled && R != ByteCount::Scaled))
-      Members->insert(OfRight.begin(), OfRight.end());
-    if (B->getOpcode() == BO_Mul && std::max(L, R) != ByteCount::Unclear)
-      return std::max(L, R);
-    if (B->isAdditiveOp() && std::min(L, R) != ByteCount::Unclear)
-      return std::min(L, R);
-    if (B->getOpcode() == BO_Shl && L != ByteCount::Unclear)
-      return L;
+
+private:
+  /// With the members that \p E alone depends on.
+  ByteCount count(const Expr *E, std::set<const FieldDecl *> &Own) {
+    std::set<const FieldDecl *> *Outer = std::exchange(Members, &Own);
+    ByteCount Out = count(E);
+    Members = Outer;
+    return Out;
   }
-  if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E))
-    return std::min(Recur(C->getTrueExpr()), Recur(C->getFalseExpr()));
-  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
+  std::optional<ByteCount> variable(const DeclRefExpr *R) {
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
-    if (V && !isa<ParmVarDecl>(V) && V->getAnyInitializer() && !isModified(Facts, V))
-      return Recur(V->getAnyInitializer());
-    if (V && isModified(Facts, V))
-      if (const Expr *Value = reachingValue(R, Facts, const_cast<ASTContext &>(Context)))
-        return Recur(Value);
     const ParmVarDecl *P = dyn_cast_or_null<ParmVarDecl>(V);
+    if (V && isModified(Facts, V)) {
+      const Expr *Value = reachingValue(R, Facts, const_cast<ASTContext &>(Context));
+      return Value ? std::optional(count(Value)) : std::nullopt;
+    }
+    if (V && !P && V->getAnyInitializer())
+      return count(V->getAnyInitializer());
     const FunctionDecl *F = P ? dyn_cast<FunctionDecl>(P->getDeclContext()) : nullptr;
-    const CXXMethodDecl *Method = dyn_cast_or_null<CXXMethodDecl>(F);
-    bool CallsSeen = F && (Facts.Alone || !F->isExternallyVisible()) && !F->isOverloadedOperator() && !(Method && Method->isVirtual()) &&
-                     !Facts.CalledUnseen.count(P->getLocation().getRawEncoding());
-    if (CallsSeen && !isModified(Facts, P)) {
-      auto At = Facts.Arguments.find(P->getLocation().getRawEncoding());
-      if (At != Facts.Arguments.end() && !At->second.empty()) {
-        ByteCount All = ByteCount::Scaled;
-        for (const Expr *Argument : At->second)
-          All = std::min(All, Recur(Argument));
-        return All;
-      }
-    }
+    if (!F || !callsSeen(F, P))
+      return std::nullopt;
+    auto At = Facts.Arguments.find(P->getLocation().getRawEncoding());
+    if (At == Facts.Arguments.end() || At->second.empty())
+      return std::nullopt;
+    return all(At->first, At->second);
   }
-  if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && isa<FieldDecl>(M->getMemberDecl())) {
-    if (Members)
-      Members->insert(cast<FieldDecl>(M->getMemberDecl()));
-    unsigned Key = M->getMemberDecl()->getLocation().getRawEncoding();
-    auto At = Facts.MemberValues.find(Key);
-    if (At != Facts.MemberValues.end() && !Facts.UnclearMembers.count(Key)) {
-      ByteCount All = ByteCount::Scaled;
-      for (const Expr *Value : At->second)
-        All = std::min(All, Recur(Value));
+  bool callsSeen(const FunctionDecl *F, const ParmVarDecl *P) const {
+    const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F);
+    return (Facts.Alone || !F->isExternallyVisible()) && !F->isOverloadedOperator() && !(Method && Method->isVirtual()) &&
+           !Facts.CalledUnseen.count(P->getLocation().getRawEncoding());
+  }
+  /// What gets only \p Values. Where one of them is its own value, that one says nothing new.
+  ByteCount all(unsigned Key, llvm::ArrayRef<const Expr *> Values) {
+    ByteCount All = ByteCount::Scaled;
+    if (!Active.insert(Key).second)
       return All;
-    }
+    for (const Expr *Value : Values)
+      if (All != ByteCount::Unclear)
+        All = std::min(All, count(Value));
+    Active.erase(Key);
+    return All;
   }
-  Expr::EvalResult Result;
-  if (E->EvaluateAsInt(Result, Context)) {
-    llvm::APSInt Value = Result.Val.getInt();
-    uint64_t Size = Context.getTypeSizeInChars(Element).getQuantity();
-    if (Value.getZExtValue() % Size == 0)
-      return ByteCount::Whole;
-  }
-  return ByteCount::Unclear;
-}
+
+  static constexpr unsigned MaxSteps = 2000;
+  QualType Element;
+  const ASTContext &Context;
+  const UnitFacts &Facts;
+  std::set<const FieldDecl *> *Members;
+  std::set<unsigned> Active; ///< members and parameters on the way here
+  unsigned Steps = 0;
+};
+
+} // namespace
 
 ByteCount byteCount(const Expr *Bytes, QualType Element, const ASTContext &Context, const UnitFacts &Facts,
                     std::set<const FieldDecl *> *Members) {
-  return count(Bytes, Element, Context, Facts, Members, 0);
+  return ByteCounter(Element, Context, Facts, Members).count(Bytes);
 }
 
 namespace {
@@ -278,7 +310,7 @@ std::optional<Refusal> sizeObserver(const CXXRecordDecl *Record, llvm::ArrayRef<
                                     const SourceView &View, const UnitFacts &Facts) {
   Observer O(Record, Context, View, Facts);
   for (Decl *D : Scope)
-    if (!isFieldCopyCode(D, View) && !O.TraverseDecl(D))
+    if (!O.TraverseDecl(D))
       break;
   return O.Found;
 }

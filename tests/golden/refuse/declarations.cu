@@ -31,6 +31,13 @@ __global__ void d(D *p) { p[0].x = 1; }
 struct E { float x, y; };
 __global__ void e(E *p) { p[0].x = 1; }
 
+struct F { float x, y; };
+__global__ void f(F *p) { p[0].x = 1; }
+
+// CHECK-DAG: in.cu:{{.*}} refused: 'beside' is declared together with its record; give it a declaration of its own behind the record
+struct G { float x, y; } *beside;
+__global__ void g(G *p) { p[0].x = 1; }
+
 int main() {
   APointer a;
   cudaMalloc(&a, 64 * sizeof(A));
@@ -43,4 +50,12 @@ int main() {
   cudaMalloc(&e[0], 64 * sizeof(E));
   // CHECK-DAG: in.cu:{{.*}} refused: the pointer comes from a value that cannot be followed
   ::e<<<1, 1>>>(e[0]);
+  cudaMalloc(&beside, 64 * sizeof(G));
+  g<<<1, 1>>>(beside);
+  F *one, *other;
+  cudaMalloc(&one, 64 * sizeof(F));
+  cudaMalloc(&other, 64 * sizeof(F));
+  // CHECK-DAG: in.cu:{{.*}} refused: the declaration of 'first' has others beside it in a loop's head; declare it in front of the loop
+  for (F *first = one, *second = other; first; first = nullptr)
+    ::f<<<1, 1>>>(first), ::f<<<1, 1>>>(second);
 }

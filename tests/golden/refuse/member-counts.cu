@@ -93,7 +93,8 @@ int main(int argc, char **) {
   memset(&good, 0, sizeof good);
   good.bytes = argc * sizeof(P);
   copy = good;
-  other->bytes = copy.n * sizeof(P);
+  other->bytes = copy.bytes;
+  good.bytes = 2 * other->bytes;
   cudaMalloc(&onDevice, sizeof(Good));
   cudaMemcpy(onDevice, &good, sizeof(Good), cudaMemcpyHostToDevice);
   auto [count, counted] = good;
