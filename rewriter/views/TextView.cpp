@@ -47,6 +47,23 @@ static std::string outcome(const Report::Candidate &C, StringRef Gpu) {
   return "";
 }
 
+/// The same of parallel arrays.
+static std::string groupOutcome(const Report::Candidate &C, StringRef Gpu) {
+  std::string Speedup = formatv("predicted {0:f2}x on {1}", C.PredictedSpeedup, Gpu), As = " one array of '" + C.Name + "' in " + C.Winner;
+  switch (C.Outcome) {
+  case Report::Status::Kept:
+    return C.Variants.empty() ? "can be one array of '" + C.Name + "'"
+                              : ("stay as they are: no layout is predicted to be faster on " + Gpu).str();
+  case Report::Status::Rewritten:
+    return "are faster as" + As + ": " + Speedup;
+  case Report::Status::Forced:
+    return "become" + As + " as asked: " + Speedup;
+  case Report::Status::Refused:
+    return "are left alone";
+  }
+  return "";
+}
+
 /// One note for all layouts that are refused at one place for one reason.
 static void printRefusals(const std::vector<Report::Refusal> &Refusals, raw_ostream &OS) {
   for (size_t I = 0; I < Refusals.size(); ++I) {
@@ -68,8 +85,9 @@ static void printRefusals(const std::vector<Report::Refusal> &Refusals, raw_ostr
 void printText(const Report &R, raw_ostream &OS) {
   for (const Report::Candidate &C : R.Candidates) {
     std::string Array = C.Array.empty() ? "" : " ('" + C.Array + "')";
-    printDiagnostic(C.At, "remark", raw_ostream::BLUE,
-                    "array of '" + C.Name + "'" + Array + " " + outcome(C, R.Gpu) + " [restride]", OS);
+    std::string What = C.SourceLayout == "parallel" ? "parallel arrays '" + C.Array + "' " + groupOutcome(C, R.Gpu)
+                                                    : "array of '" + C.Name + "'" + Array + " " + outcome(C, R.Gpu);
+    printDiagnostic(C.At, "remark", raw_ostream::BLUE, What + " [restride]", OS);
     printRefusals(C.Refusals, OS);
     printScoreTable(C, OS);
   }

@@ -64,6 +64,19 @@ TEST(TextView, printsDiagnosticsAndScores) {
       "  * soa     250k dram  1.05G latency   20.0k  1.05G    1.43x\n");
 }
 
+TEST(TextView, saysWhatBecameOfParallelArrays) {
+  Report R = report();
+  Report::Candidate &C = R.Candidates[0];
+  C.Name = "Xy", C.Array = "d_x, d_y", C.SourceLayout = "parallel", C.Winner = "aos-align8";
+  C.Refusals.clear();
+  C.Variants.resize(1);
+  EXPECT_EQ(llvm::StringRef(print(R)).split('\n').first,
+            "sim.cu:12:8: remark: parallel arrays 'd_x, d_y' are faster as one array of 'Xy' in aos-align8: predicted 1.42x on h200 [restride]");
+  C.Outcome = Report::Status::Kept;
+  EXPECT_EQ(llvm::StringRef(print(R)).split('\n').first,
+            "sim.cu:12:8: remark: parallel arrays 'd_x, d_y' stay as they are: no layout is predicted to be faster on h200 [restride]");
+}
+
 TEST(TextView, saysWhatBecameOfACandidate) {
   Report R = report();
   R.Candidates[0].Variants.clear();
