@@ -47,9 +47,9 @@ std::string Asta::definition(const Record &R, llvm::StringRef Handle) const {
   auto Array = [&](const std::string &Name, const std::string &Extents, bool Whole) {
     return Whole ? Name + T + Extents : Name + Extents + T;
   };
-  return std::string(GeneratedMark) + " " + R.Name + " in tiles of " + std::to_string(Tile) + " elements: element i is entry i % " +
-         std::to_string(Tile) + " of tile i / " + std::to_string(Tile) + ".\n" + "struct " + Handle.str() + " {\n" +
-         declareMembers(R.Fields, Array) + "};\n";
+  std::string Size = std::to_string(Tile);
+  return std::string(GeneratedMark) + " " + R.Name + " in tiles: element i is entry i % " + Size + " of tile i / " + Size + ".\n" +
+         "struct " + Handle.str() + " {\n" + declareMembers(R.Fields, Array) + "};\n";
 }
 
 } // namespace restride

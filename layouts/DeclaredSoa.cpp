@@ -7,7 +7,7 @@ std::string DeclaredSoa::definition(const Record &R, llvm::StringRef Handle) con
   auto Array = [](const std::string &Name, const std::string &Extents, bool Whole) {
     return Whole ? Name + "[Extent]" + Extents : Name + Extents + "[Extent]";
   };
-  return std::string(GeneratedMark) + " an array of " + R.Name + " as a structure of arrays: one array per field.\n" +
+  return std::string(GeneratedMark) + " an array of " + R.Name + " as a structure of arrays.\n" +
          "template <size_t Extent> struct " + Handle.str() + " {\n" + declareMembers(R.Fields, Array) + "};\n";
 }
 

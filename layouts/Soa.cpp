@@ -38,7 +38,7 @@ std::string Soa::definition(const Record &R, llvm::StringRef Handle) const {
       return "(*" + Name + ")" + Extents;
     return "*" + Name + Extents;
   };
-  return std::string(GeneratedMark) + " " + R.Name + " as a structure of arrays: one array per field, all in one allocation.\n" + "struct " +
+  return std::string(GeneratedMark) + " " + R.Name + " as a structure of arrays, all in one allocation.\n" + "struct " +
          Handle.str() + " {\n" + declareMembers(R.Fields, Pointer) + "};\n";
 }
 

@@ -90,10 +90,14 @@ static Pieces leafAccess(const Move &M, const Element &What, llvm::ArrayRef<Step
     bool Alone = Pattern.substr(I + 1).starts_with("]");
     if (Kind == 'b')
       add(Out, base(What));
-    else if (Kind == 'i')
-      add(Out, index(indexFor(M, What), !Alone));
-    else
+    else if (Kind == 'i') {
+      Index At = indexFor(M, What);
+      add(Out, index(At, !Alone));
+      if (At.Terms.empty()) // "0", not "0 >> 5"
+        I = Pattern.find(']', I) - 1;
+    } else {
       addSteps(Out, Path, 0, Depth, true, WithSubscripts);
+    }
   }
   if (!WithSubscripts && Depth > 0)
     for (const Range &R : Path[Depth - 1].Subscripts)

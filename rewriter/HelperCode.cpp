@@ -256,6 +256,8 @@ std::string Writer::run(HelperNeeds N) {
     Parts[0] = withMembers(Parts[0], Elements);
   else
     Parts.insert(Parts.end(), Elements.begin(), Elements.end());
+  if (Moves) // another field, or another size of one, would be lost
+    Parts[0] += "static_assert(sizeof(" + R.Name + ") == " + std::to_string(R.Size) + ", \"" + H + " has the fields of " + R.Name + "\");\n";
   if (N.Shift)
     Parts.push_back(shift());
   for (HostCall::Api What : N.Allocate)

@@ -45,7 +45,7 @@ __global__ void k(P *p, int n, long long far, unsigned u) {
   // TILE: p[(-i + n) >> 5].y[(-i + n) & 31] = p[far >> 5].y[far & 31];
   p->x = (*p).y;
   // SOA: p.x[0] = p.y[0];
-  // TILE: p[0 >> 5].x[0 & 31] = p[0 >> 5].y[0 & 31];
+  // TILE: p[0].x[0] = p[0].y[0];
   (p + n)->x = (*(p + u)).y;
   // SOA: p.x[n] = p.y[u];
   // TILE: p[n >> 5].x[n & 31] = p[u >> 5].y[u & 31];

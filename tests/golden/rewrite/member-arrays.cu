@@ -41,7 +41,7 @@ __global__ void k(P *p, int n) {
   if (i == 0)
     p->longer[n] = (*p).longer[j];
   // SOA: p.longer[0][n] = p.longer[0][j];
-  // TILE: p[0 >> 5].longer[0 & 31][n] = p[0 >> 5].longer[0 & 31][j];
+  // TILE: p[0].longer[0][n] = p[0].longer[0][j];
   p[i].v[0] = sum(p[i].whole);
   // SOA: p.v[0][i] = sum(p.whole[i]);
   // TILE: p[i >> 5].v[0][i & 31] = sum(p[i >> 5].whole[i & 31]);
