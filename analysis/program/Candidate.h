@@ -88,6 +88,7 @@ struct MemberCall {
   std::vector<Range> Arguments; ///< as written
   int Method = -1; ///< index in Candidate::Methods
   bool Operator = false;
+  bool Deduced = false; ///< an operator's template would take an element of another type
   Location Where;
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
@@ -165,8 +166,15 @@ struct SizeOf {
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
-/// A member function as a layout can write it a second time: a function of a
-/// pointer and an index. Its sites are relative to these two.
+/// A name that must be written with its class or namespace elsewhere.
+struct ScopedName {
+  Range Name;
+  std::string Scope; ///< "geo::P::"
+};
+
+/// A member function, or an operator outside of its class, as a layout can write
+/// it a second time: a function of a pointer and an index. Its sites are relative
+/// to these two.
 struct Method {
   std::string Name;  ///< "move", "add" for operator+=
   std::string Types; ///< of its parameters: functions of one name and types need two names
@@ -184,7 +192,7 @@ struct Method {
   std::vector<MemberCall> Calls;
   std::vector<SizeOf> Sizes;
   std::vector<Range> Returns;   ///< "return *this;"
-  std::vector<Range> Members;   ///< names of static members and of types of the class
+  std::vector<ScopedName> Names; ///< of static members, of types of the class, of what another namespace holds
   std::vector<std::string> Callees; ///< unqualified names of functions that it calls
   std::vector<Refusal> Refusals;
 };

@@ -111,8 +111,10 @@ void UseClassifier::element(const Expr *E, Pointer P) {
   if (copies(E, S))
     return addAccess(Access::Load, E, P, {});
   if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(S)) {
-    const CXXMethodDecl *F = dyn_cast_or_null<CXXMethodDecl>(O->getDirectCallee());
-    return F && O->getArg(0) == E ? inPlace(O, F, E, P, {}) : Unknown("an operator works on an element in place");
+    const FunctionDecl *F = O->getDirectCallee();
+    if (F && O->getArg(0) == E)
+      return inPlace(O, F, E, P, {});
+    return Unknown("an operator may change this element, or read it after changing another; give it a copy");
   }
   if (const CallExpr *Call = dyn_cast<CallExpr>(S)) {
     if (!elementArgument(Call, E, P))
@@ -210,7 +212,7 @@ void UseClassifier::member(const Expr *E, const Pointer &P, std::vector<const Ex
       return addAccess(Access::PartLoad, E, P, Path);
     }
     if (const CXXOperatorCallExpr *O = dyn_cast_or_null<CXXOperatorCallExpr>(S); O && O->getArg(0) == Outer)
-      if (const CXXMethodDecl *F = dyn_cast_or_null<CXXMethodDecl>(O->getDirectCallee()))
+      if (const FunctionDecl *F = O->getDirectCallee())
         return inPlace(O, F, Outer, P, Path);
     // As one piece it can be used like any field.
     Graph.facts(P.Node).WholeArrays.push_back(names(Path));

@@ -42,6 +42,13 @@ struct AliasFacts {
   std::string Name;
 };
 
+/// A call of a member function or operator that works on an element in place.
+struct InPlaceCall {
+  const clang::FunctionDecl *F; ///< its definition
+  NodeId Object;                ///< of F
+  NodeId Caller;                ///< the array, or the object of the function that calls it
+};
+
 /// Facts about the translation unit that the classifier and the passes after it share.
 struct UnitFacts {
   /// Variables (place of declaration) that change after their initialisation or
@@ -73,8 +80,7 @@ struct UnitFacts {
   std::vector<Call> Calls;
   /// Declared arrays that a device function uses: any kernel may call it.
   std::set<NodeId> DeviceUses;
-  /// Member functions that work on elements in place, with their objects.
-  std::vector<std::pair<const clang::CXXMethodDecl *, NodeId>> Methods;
+  std::vector<InPlaceCall> Methods;
   bool Alone = true; ///< the program has no other unit, which could change what both see
 };
 
@@ -96,8 +102,8 @@ public:
   void callResult(const clang::CallExpr *E, NodeId Node);
   /// An argument of a call whose parameter is \p Parameter.
   void passed(const clang::CallExpr *Call, const clang::Expr *Argument, NodeId Parameter);
-  /// `this` in a member function whose object is \p Node: element \p IndexName of \p PointerName.
-  void object(const clang::CXXThisExpr *E, NodeId Node, const std::string &PointerName, const std::string &IndexName);
+  /// \p E, `this` or a reference parameter, is the object \p Node: element \p IndexName of \p PointerName.
+  void object(const clang::Expr *E, NodeId Node, const std::string &PointerName, const std::string &IndexName);
   /// Reads the member functions that work on elements in place.
   void readMethods();
   /// The value that \p Source brings into \p Node is known, or the class is refused.
@@ -130,7 +136,7 @@ private:
   // MemberCalls.cpp
   bool copies(const clang::Expr *E, const clang::Stmt *Parent);
   void memberFunction(const clang::MemberExpr *M, const Pointer &P, std::vector<const clang::Expr *> Path);
-  void inPlace(const clang::CallExpr *Call, const clang::CXXMethodDecl *F, const clang::Expr *Object, const Pointer &P,
+  void inPlace(const clang::CallExpr *Call, const clang::FunctionDecl *F, const clang::Expr *Object, const Pointer &P,
                llvm::ArrayRef<const clang::Expr *> Path);
   bool typeIsDeduced(const clang::Expr *E) const;
   // HostSites.cpp
