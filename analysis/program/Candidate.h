@@ -140,6 +140,9 @@ struct Declarator {
 struct Declaration {
   Range Specifiers;  ///< "static const P ", up to the first declarator
   Range RecordName;  ///< the type's name in it: "struct P", "geo::P"
+  /// The name is an alias or comes from a using declaration, which the handle is
+  /// not part of: what goes in front of the handle in its place.
+  std::optional<std::string> Scope;
   bool Auto = false; ///< declared with auto
   std::vector<Declarator> Declarators;
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
