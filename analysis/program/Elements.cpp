@@ -26,6 +26,8 @@ std::optional<std::vector<Step>> UseClassifier::steps(llvm::ArrayRef<const Expr 
   std::vector<Step> Out;
   for (const Expr *S : Path) {
     if (const MemberExpr *M = dyn_cast<MemberExpr>(S)) {
+      if (isa<FieldDecl>(M->getMemberDecl()) && M->getMemberDecl()->getName().empty()) // a struct without a name
+        continue;
       std::optional<std::string> Name = nameOf(M);
       if (!Name)
         return std::nullopt;
@@ -94,6 +96,8 @@ void UseClassifier::element(const Expr *E, Pointer P) {
   }
   if (const MemberExpr *M = dyn_cast<MemberExpr>(S))
     return member(M, P, {M});
+  if (const CastExpr *Cast = dyn_cast<CastExpr>(S); Cast && toBase(Cast))
+    return baseMember(Cast, P);
   if (const UnaryOperator *U = dyn_cast<UnaryOperator>(S); U && U->getOpcode() == UO_AddrOf)
     return pointer(U, P);
   if (const UnaryExprOrTypeTraitExpr *T = dyn_cast<UnaryExprOrTypeTraitExpr>(S)) {
@@ -122,10 +126,40 @@ void UseClassifier::element(const Expr *E, Pointer P) {
     return;
   }
   if (isa<ConditionalOperator>(S))
-    return Unknown("an element is chosen by a condition");
+    return choiceIsCopied(cast<Expr>(S)) ? addAccess(Access::Load, E, P, {}) : Unknown("an element is chosen by a condition");
   if (resultIsUnused(E))
     return Unknown("an element is named and not used");
   Unknown("this use of an element is not understood");
+}
+
+bool toBase(const CastExpr *E) {
+  return isa<ImplicitCastExpr>(E) && (E->getCastKind() == CK_DerivedToBase || E->getCastKind() == CK_UncheckedDerivedToBase);
+}
+
+/// \p Base is an element, or a pointer to one, as an object of a base class.
+void UseClassifier::baseMember(const CastExpr *Base, const Pointer &P) {
+  const Expr *E = Base;
+  const Stmt *S = parent(E);
+  for (; S && isa<ParenExpr>(S); S = parent(E))
+    E = cast<Expr>(S);
+  const MemberExpr *M = dyn_cast_or_null<MemberExpr>(S);
+  if (!M || !isa<FieldDecl>(M->getMemberDecl()))
+    return refuse(P, Base->getExprLoc(), "an element is used as an object of its base class");
+  member(M, P, {M});
+}
+
+/// `c ? p[i] : p[j]` is only read: \p Choice may be a choice between copies.
+bool UseClassifier::choiceIsCopied(const Expr *Choice) const {
+  for (const Stmt *S = parent(Choice); S; Choice = cast<Expr>(S), S = parent(Choice)) {
+    const CastExpr *Cast = dyn_cast<CastExpr>(S);
+    if (Cast && Cast->getCastKind() == CK_LValueToRValue)
+      return true;
+    const MemberExpr *M = dyn_cast<MemberExpr>(S);
+    bool Through = isa<ParenExpr, ConditionalOperator>(S) || (Cast && Cast->getCastKind() == CK_NoOp) || (M && isa<FieldDecl>(M->getMemberDecl()));
+    if (!Through)
+      return copies(Choice, S);
+  }
+  return false;
 }
 
 /// f(p[i]) with a parameter `T &`.
@@ -142,7 +176,7 @@ bool UseClassifier::elementArgument(const CallExpr *Call, const Expr *E, const P
 static std::vector<std::string> names(llvm::ArrayRef<const Expr *> Path) {
   std::vector<std::string> Out;
   for (const Expr *S : Path)
-    if (const MemberExpr *M = dyn_cast<MemberExpr>(S))
+    if (const MemberExpr *M = dyn_cast<MemberExpr>(S); M && !M->getMemberDecl()->getName().empty())
       Out.push_back(M->getMemberDecl()->getName().str());
   return Out;
 }

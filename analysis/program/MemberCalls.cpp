@@ -100,7 +100,7 @@ static bool isLocalObject(const CallExpr *Call) {
 }
 
 /// The element or nested record \p E, used by \p Parent, can be a copy there.
-bool UseClassifier::copies(const Expr *E, const Stmt *Parent) {
+bool UseClassifier::copies(const Expr *E, const Stmt *Parent) const {
   if (const CXXConstructExpr *C = dyn_cast_or_null<CXXConstructExpr>(Parent)) {
     if (C->getConstructor()->isCopyOrMoveConstructor())
       return true;

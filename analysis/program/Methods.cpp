@@ -175,6 +175,8 @@ private:
                    : Receiver->getType()->isLValueReferenceType() && !Receiver->getType()->getPointeeType().isConstQualified();
     if (!Plain || F->isVariadic())
       return "only plain member functions and operators can be written for another layout";
+    if (Class->getName().empty() && !Class->getTypedefNameForAnonDecl())
+      return "its class has no name";
     if (F->isTemplateInstantiation() || isa<ClassTemplateSpecializationDecl>(Class))
       return "is a template";
     if (!F->doesThisDeclarationHaveABody() || F->isDefaulted() || F->isDeleted())

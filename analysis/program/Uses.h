@@ -84,6 +84,9 @@ struct UnitFacts {
   bool Alone = true; ///< the program has no other unit, which could change what both see
 };
 
+/// \p E makes an object, or a pointer to one, into one of a base class.
+bool toBase(const clang::CastExpr *E);
+
 bool isModified(const UnitFacts &Facts, const clang::VarDecl *V);
 
 /// \p V declares the array \p Node in device memory; what cannot be respelled refuses.
@@ -126,6 +129,8 @@ private:
   // Elements.cpp
   void element(const clang::Expr *E, Pointer P);
   void member(const clang::Expr *E, const Pointer &P, std::vector<const clang::Expr *> Path);
+  void baseMember(const clang::CastExpr *Base, const Pointer &P);
+  bool choiceIsCopied(const clang::Expr *Choice) const;
   bool elementArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);
   void keepsTogether(const Pointer &P, llvm::ArrayRef<const clang::Expr *> Path, bool Stored);
   void leafAddress(const clang::Expr *E, const Pointer &P, const std::vector<std::string> &ArrayPath);
@@ -134,7 +139,7 @@ private:
   void addAccess(Access::Kind K, const clang::Expr *E, const Pointer &P, llvm::ArrayRef<const clang::Expr *> Path,
                  const clang::Expr *Value = nullptr);
   // MemberCalls.cpp
-  bool copies(const clang::Expr *E, const clang::Stmt *Parent);
+  bool copies(const clang::Expr *E, const clang::Stmt *Parent) const;
   void memberFunction(const clang::MemberExpr *M, const Pointer &P, std::vector<const clang::Expr *> Path);
   void inPlace(const clang::CallExpr *Call, const clang::FunctionDecl *F, const clang::Expr *Object, const Pointer &P,
                llvm::ArrayRef<const clang::Expr *> Path);
