@@ -211,10 +211,14 @@ static Edit objectEdit(const MemberCall &C, Pieces Object) {
 std::optional<Edit> memberCallEdit(const Move &M, const MemberCall &C, HelperNeeds &Needs) {
   bool WithSubscripts = false;
   if (M.L.elementIsRecord()) {
-    if (C.What.BaseName.empty())
+    if (C.What.BaseName.empty() && !C.Deduced)
       return std::nullopt;
     Pieces Out = element(M, C.What);
     addSteps(Out, C.Path, 0, C.Path.size(), true, true);
+    if (C.Deduced) {
+      Out.insert(Out.begin(), "static_cast<" + M.C.Spelling + " &>(");
+      Out.push_back(")");
+    }
     return objectEdit(C, Out);
   }
   if (leafDepth(M.C.Type, C.Path, WithSubscripts))

@@ -20,6 +20,8 @@ static std::string specifiers(const Declaration &D, const Move &M, llvm::StringR
   if (Colon != llvm::StringRef::npos)
     Qualifier = Name.take_front(Colon + 2).rsplit(' ').second.empty() ? Name.take_front(Colon + 2).str()
                                                                       : Name.take_front(Colon + 2).rsplit(' ').second.str();
+  if (D.Scope && !Elsewhere)
+    Qualifier = *D.Scope;
   std::string Handle = M.Handle;
   if (M.L.handleIsArray()) { // "[2 * N]" becomes "<(2 * N)>"
     Range Suffix = *D.Declarators.front().Suffix;

@@ -109,8 +109,8 @@ private:
       bool Last = Text.text({R.End, F.Body.End}).trim() == "}";
       Out.push_back({R, {Last ? "" : "return;"}});
     }
-    for (const Range &R : F.Members)
-      Out.push_back({R, {F.Class + "::" + Text.text(R).str()}});
+    for (const ScopedName &N : F.Names)
+      Out.push_back({N.Name, {N.Scope + Text.text(N.Name).str()}});
     return Out;
   }
 

@@ -100,6 +100,9 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
     }
   keepPartsWhole(C, Record, Graph);
   limitLeaves(C.Type);
+  for (const Leaf &One : leaves(C.Type))
+    if (One.Type.empty())
+      C.Refusals.push_back({"", C.Where, "member array '" + One.Path.substr(1) + "' stays in one piece, and its elements' type has no name"});
   addMethods(C, Record, Graph);
   joinCopies(C);
   dropRepeats(C);

@@ -90,6 +90,7 @@ struct MemberCall {
   std::vector<Range> Arguments; ///< as written
   int Method = -1; ///< index in Candidate::Methods
   bool Operator = false;
+  bool Deduced = false; ///< an operator's template would take an element of another type
   Location Where;
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
@@ -145,6 +146,9 @@ struct Declarator {
 struct Declaration {
   Range Specifiers;  ///< "static const P ", up to the first declarator
   Range RecordName;  ///< the type's name in it: "struct P", "geo::P"
+  /// The name is an alias or comes from a using declaration, which the handle is
+  /// not part of: what goes in front of the handle in its place.
+  std::optional<std::string> Scope;
   bool Auto = false; ///< declared with auto
   std::vector<Declarator> Declarators;
   unsigned End = 0;      ///< behind its semicolon; 0 where there is none
@@ -180,8 +184,15 @@ struct SizeOf {
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
-/// A member function as a layout can write it a second time: a function of a
-/// pointer and an index. Its sites are relative to these two.
+/// A name that must be written with its class or namespace elsewhere.
+struct ScopedName {
+  Range Name;
+  std::string Scope; ///< "geo::P::"
+};
+
+/// A member function, or an operator outside of its class, as a layout can write
+/// it a second time: a function of a pointer and an index. Its sites are relative
+/// to these two.
 struct Method {
   std::string Name;  ///< "move", "add" for operator+=
   std::string Types; ///< of its parameters: functions of one name and types need two names
@@ -199,7 +210,7 @@ struct Method {
   std::vector<MemberCall> Calls;
   std::vector<SizeOf> Sizes;
   std::vector<Range> Returns;   ///< "return *this;"
-  std::vector<Range> Members;   ///< names of static members and of types of the class
+  std::vector<ScopedName> Names; ///< of static members, of types of the class, of what another namespace holds
   std::vector<std::string> Callees; ///< unqualified names of functions that it calls
   std::vector<Refusal> Refusals;
 };

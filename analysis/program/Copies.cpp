@@ -7,6 +7,8 @@
 #include "clang/Basic/SourceManager.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
+
 using namespace clang;
 
 namespace restride {
@@ -91,53 +93,71 @@ bool takesCopies(const ParmVarDecl *P) {
 
 namespace {
 
-/// Fields that a member function reads of a parameter and writes of its object.
+/// What a function reads of a parameter and writes of its object.
 class ReadsAndWrites : public RecursiveASTVisitor<ReadsAndWrites> {
 public:
-  ReadsAndWrites(const CXXMethodDecl *F, const ParmVarDecl *P) : P(P) { TraverseStmt(F->getBody()); }
+  ReadsAndWrites(const FunctionDecl *F, const ParmVarDecl *P) : P(P), Operand(changedOperand(F)) { TraverseStmt(F->getBody()); }
 
   bool VisitDeclRefExpr(DeclRefExpr *E) {
     if (E->getDecl() == P)
-      ++Uses;
+      Reads.try_emplace(E, nullptr);
     return true;
   }
   bool VisitMemberExpr(MemberExpr *E) {
     const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E->getBase()->IgnoreParenImpCasts());
     if (R && R->getDecl() == P && isa<FieldDecl>(E->getMemberDecl()))
-      Reads.push_back({E->getMemberDecl(), E->getExprLoc()});
+      Reads[R] = E->getMemberDecl();
     return true;
   }
   bool VisitBinaryOperator(BinaryOperator *B) { return !B->isAssignmentOp() || write(B->getLHS(), B); }
   bool VisitUnaryOperator(UnaryOperator *U) { return !U->isIncrementDecrementOp() || write(U->getSubExpr(), U); }
-  bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr *O) { return write(O->getArg(0), O); }
-  bool VisitCXXMemberCallExpr(CXXMemberCallExpr *C) { return write(C->getImplicitObjectArgument(), C); }
+  bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr *O) { return call(O, O->getArg(0)); }
+  bool VisitCXXMemberCallExpr(CXXMemberCallExpr *C) { return call(C, C->getImplicitObjectArgument()); }
+  bool VisitVarDecl(VarDecl *V) {
+    Unclear |= V->getType()->isReferenceType();
+    return true;
+  }
   bool VisitStmt(Stmt *S) {
-    Loops |= isa<ForStmt, WhileStmt, DoStmt, CXXForRangeStmt, GotoStmt>(S);
+    Unclear |= isa<ForStmt, WhileStmt, DoStmt, CXXForRangeStmt, GotoStmt>(S);
     return true;
   }
   bool VisitReturnStmt(ReturnStmt *R) {
-    const UnaryOperator *U = R->getRetValue() ? dyn_cast<UnaryOperator>(R->getRetValue()->IgnoreParenImpCasts()) : nullptr;
-    Other |= !U || !isa<CXXThisExpr>(U->getSubExpr()->IgnoreParenImpCasts());
+    const Expr *E = R->getRetValue() ? R->getRetValue()->IgnoreParenImpCasts() : nullptr;
+    const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(E);
+    Other |= !E || !isObject(U && U->getOpcode() == UO_Deref ? U->getSubExpr()->IgnoreParenImpCasts() : E);
     return true;
   }
 
   bool returnsOther() const { return Other; }
   /// No field of the parameter is read after the object's was written.
   bool inOrder(const SourceManager &Sources) const {
-    if (Writes.empty() || Uses == 0)
+    if (Writes.empty() || Reads.empty())
       return true;
-    if (Loops || Uses != Reads.size())
+    if (Unclear)
       return false;
-    for (auto [Read, At] : Reads)
-      for (auto [Written, End] : Writes)
-        if ((!Written || Read == Written) && Sources.isBeforeInTranslationUnit(End, At))
+    for (auto [Use, Read] : Reads)
+      for (auto [Written, From] : Writes)
+        if ((!Written || !Read || Read == Written) && Sources.isBeforeInTranslationUnit(From, Use->getLocation()))
           return false;
     return true;
   }
 
 private:
-  /// The member of the object that \p E is in; null for the object itself.
-  bool write(const Expr *E, const Expr *Whole) {
+  /// \p Call works on \p Object. It may read its arguments, which may lie in the
+  /// same object, after it began to write.
+  bool call(const CallExpr *Call, const Expr *Object) {
+    const FunctionDecl *F = Call->getDirectCallee();
+    if (F && !F->isTrivial() && isPureFunction(F))
+      return true;
+    bool ReadsFirst = F && (F->isTrivial() || llvm::all_of(F->parameters(), [&](const ParmVarDecl *P) {
+                              return P == changedOperand(F) || !P->getType()->isReferenceType() || takesCopies(P, true);
+                            }));
+    return write(Object, Call, !ReadsFirst);
+  }
+
+  /// The member of the object that \p E is in, or null for the object itself,
+  /// changes once \p Whole was evaluated; or \p AtOnce.
+  bool write(const Expr *E, const Expr *Whole, bool AtOnce = false) {
     const ValueDecl *Member = nullptr;
     for (E = E->IgnoreParenImpCasts();; E = E->IgnoreParenImpCasts()) {
       if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
@@ -149,23 +169,32 @@ private:
       else
         break;
     }
-    if (isa<CXXThisExpr>(E))
-      Writes.push_back({Member, Whole->getEndLoc()});
+    if (isObject(E))
+      Writes.push_back({Member, AtOnce ? Whole->getBeginLoc() : Whole->getEndLoc()});
     return true;
   }
 
-  const ParmVarDecl *P;
-  unsigned Uses = 0; ///< of the parameter
-  bool Loops = false, Other = false;
-  std::vector<std::pair<const ValueDecl *, SourceLocation>> Reads, Writes;
+  /// `this`, or the name of the object in an operator that is no member.
+  bool isObject(const Expr *E) const {
+    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
+    return isa<CXXThisExpr>(E) || (R && Operand && R->getDecl() == Operand);
+  }
+
+  const ParmVarDecl *P, *Operand;
+  bool Unclear = false; ///< loops, other names for what is read
+  bool Other = false;
+  std::map<const DeclRefExpr *, const ValueDecl *> Reads; ///< null: as a whole
+  std::vector<std::pair<const ValueDecl *, SourceLocation>> Writes;
 };
 
 } // namespace
 
 bool takesCopies(const ParmVarDecl *P, bool MayBeObject) {
-  const CXXMethodDecl *F = dyn_cast<CXXMethodDecl>(P->getDeclContext());
-  F = F ? dyn_cast_or_null<CXXMethodDecl>(F->getDefinition()) : nullptr;
-  if (!F || F->isStatic() || !isConstReference(P->getType()) || !isPureFunction(F, true) || keepsAddress(F, 0))
+  const FunctionDecl *F = dyn_cast<FunctionDecl>(P->getDeclContext());
+  const CXXMethodDecl *M = dyn_cast_or_null<CXXMethodDecl>(F);
+  F = F ? F->getDefinition() : nullptr;
+  bool Changes = M ? !M->isStatic() : changedOperand(F) != nullptr;
+  if (!F || !Changes || !isConstReference(P->getType()) || !isPureFunction(F, true) || keepsAddress(F, 0))
     return false;
   ReadsAndWrites Fields(F, F->getParamDecl(P->getFunctionScopeIndex()));
   return !(F->getReturnType()->isReferenceType() && Fields.returnsOther()) &&

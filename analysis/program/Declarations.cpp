@@ -36,6 +36,18 @@ static TypeLoc pointeeName(TypeLoc T) {
   return T.getAs<AutoTypeLoc>();
 }
 
+/// "geo::" where \p Name is another name of a record in geo, "const geo::" where it says so.
+static std::optional<std::string> aliasScope(TypeLoc Name) {
+  const CXXRecordDecl *Record = Name.getType()->getAsCXXRecordDecl();
+  TypedefTypeLoc Alias = Name.getAs<TypedefTypeLoc>();
+  bool Own = Alias && Record && Alias.getDecl()->getDeclContext()->Equals(Record->getDeclContext());
+  if (!Record || Own || (!Alias && !Name.getAs<UsingTypeLoc>()))
+    return std::nullopt;
+  std::string Qualified = qualifiedName(Record);
+  size_t Colon = Qualified.rfind("::");
+  return (Name.getType().isConstQualified() ? "const " : "") + (Colon == std::string::npos ? "" : Qualified.substr(0, Colon + 2));
+}
+
 bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaration &Out) {
   auto Refuse = [&](std::string Why) {
     Graph.refuse(Node, D->getLocation(), "'" + D->getName().str() + "' " + std::move(Why));
@@ -53,6 +65,7 @@ bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaratio
   if (!R)
     return Refuse(View.isEditable(D->getLocation()) ? "is declared by a macro" : "is declared in a header, which stays as it is");
   Out.RecordName = *R;
+  Out.Scope = aliasScope(Name);
   return true;
 }
 
@@ -203,6 +216,7 @@ std::vector<Declaration> DeclarationTable::build() {
     }
     Declaration D;
     D.RecordName = *R;
+    D.Scope = aliasScope(Name);
     D.Specifiers = {Begin->Begin, endOfSpecifiers(View.buffer(), R->End)};
     // Nothing between the star and the name but blanks, or it is no plain result.
     D.Declarators.push_back({{D.Specifiers.End, FunctionName->Begin}, {FunctionName->Begin, FunctionName->Begin}, std::nullopt, "", int(Node)});

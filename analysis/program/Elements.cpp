@@ -26,6 +26,8 @@ std::optional<std::vector<Step>> UseClassifier::steps(llvm::ArrayRef<const Expr 
   std::vector<Step> Out;
   for (const Expr *S : Path) {
     if (const MemberExpr *M = dyn_cast<MemberExpr>(S)) {
+      if (isa<FieldDecl>(M->getMemberDecl()) && M->getMemberDecl()->getName().empty()) // a struct without a name
+        continue;
       std::optional<std::string> Name = nameOf(M);
       if (!Name)
         return std::nullopt;
@@ -100,6 +102,8 @@ void UseClassifier::element(const Expr *E, Pointer P) {
     return number(E, S, P);
   if (const MemberExpr *M = dyn_cast<MemberExpr>(S))
     return member(M, P, {M});
+  if (const CastExpr *Cast = dyn_cast<CastExpr>(S); Cast && toBase(Cast))
+    return baseMember(Cast, P);
   if (const UnaryOperator *U = dyn_cast<UnaryOperator>(S); U && U->getOpcode() == UO_AddrOf)
     return pointer(U, P);
   if (const UnaryExprOrTypeTraitExpr *T = dyn_cast<UnaryExprOrTypeTraitExpr>(S)) {
@@ -117,8 +121,10 @@ void UseClassifier::element(const Expr *E, Pointer P) {
   if (copies(E, S))
     return addAccess(Access::Load, E, P, {});
   if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(S)) {
-    const CXXMethodDecl *F = dyn_cast_or_null<CXXMethodDecl>(O->getDirectCallee());
-    return F && O->getArg(0) == E ? inPlace(O, F, E, P, {}) : Unknown("an operator works on an element in place");
+    const FunctionDecl *F = O->getDirectCallee();
+    if (F && O->getArg(0) == E)
+      return inPlace(O, F, E, P, {});
+    return Unknown("an operator may change this element, or read it after changing another; give it a copy");
   }
   if (const CallExpr *Call = dyn_cast<CallExpr>(S)) {
     if (!elementArgument(Call, E, P))
@@ -126,7 +132,7 @@ void UseClassifier::element(const Expr *E, Pointer P) {
     return;
   }
   if (isa<ConditionalOperator>(S))
-    return Unknown("an element is chosen by a condition");
+    return choiceIsCopied(cast<Expr>(S)) ? addAccess(Access::Load, E, P, {}) : Unknown("an element is chosen by a condition");
   if (resultIsUnused(E))
     return Unknown("an element is named and not used");
   Unknown("this use of an element is not understood");
@@ -157,6 +163,36 @@ void UseClassifier::number(const Expr *E, const Stmt *S, const Pointer &P) {
     All.back().Written = !Cast || Cast->getCastKind() != CK_LValueToRValue;
 }
 
+bool toBase(const CastExpr *E) {
+  return isa<ImplicitCastExpr>(E) && (E->getCastKind() == CK_DerivedToBase || E->getCastKind() == CK_UncheckedDerivedToBase);
+}
+
+/// \p Base is an element, or a pointer to one, as an object of a base class.
+void UseClassifier::baseMember(const CastExpr *Base, const Pointer &P) {
+  const Expr *E = Base;
+  const Stmt *S = parent(E);
+  for (; S && isa<ParenExpr>(S); S = parent(E))
+    E = cast<Expr>(S);
+  const MemberExpr *M = dyn_cast_or_null<MemberExpr>(S);
+  if (!M || !isa<FieldDecl>(M->getMemberDecl()))
+    return refuse(P, Base->getExprLoc(), "an element is used as an object of its base class");
+  member(M, P, {M});
+}
+
+/// `c ? p[i] : p[j]` is only read: \p Choice may be a choice between copies.
+bool UseClassifier::choiceIsCopied(const Expr *Choice) const {
+  for (const Stmt *S = parent(Choice); S; Choice = cast<Expr>(S), S = parent(Choice)) {
+    const CastExpr *Cast = dyn_cast<CastExpr>(S);
+    if (Cast && Cast->getCastKind() == CK_LValueToRValue)
+      return true;
+    const MemberExpr *M = dyn_cast<MemberExpr>(S);
+    bool Through = isa<ParenExpr, ConditionalOperator>(S) || (Cast && Cast->getCastKind() == CK_NoOp) || (M && isa<FieldDecl>(M->getMemberDecl()));
+    if (!Through)
+      return copies(Choice, S);
+  }
+  return false;
+}
+
 /// f(p[i]) with a parameter `T &`.
 bool UseClassifier::elementArgument(const CallExpr *Call, const Expr *E, const Pointer &P) {
   const FunctionDecl *Callee = Call->getDirectCallee();
@@ -171,7 +207,7 @@ bool UseClassifier::elementArgument(const CallExpr *Call, const Expr *E, const P
 static std::vector<std::string> names(llvm::ArrayRef<const Expr *> Path) {
   std::vector<std::string> Out;
   for (const Expr *S : Path)
-    if (const MemberExpr *M = dyn_cast<MemberExpr>(S))
+    if (const MemberExpr *M = dyn_cast<MemberExpr>(S); M && !M->getMemberDecl()->getName().empty())
       Out.push_back(M->getMemberDecl()->getName().str());
   return Out;
 }
@@ -241,7 +277,7 @@ void UseClassifier::member(const Expr *E, const Pointer &P, std::vector<const Ex
       return addAccess(Access::PartLoad, E, P, Path);
     }
     if (const CXXOperatorCallExpr *O = dyn_cast_or_null<CXXOperatorCallExpr>(S); O && O->getArg(0) == Outer)
-      if (const CXXMethodDecl *F = dyn_cast_or_null<CXXMethodDecl>(O->getDirectCallee()))
+      if (const FunctionDecl *F = O->getDirectCallee())
         return inPlace(O, F, Outer, P, Path);
     // As one piece it can be used like any field.
     Graph.facts(P.Node).WholeArrays.push_back(names(Path));

@@ -134,8 +134,10 @@ public:
   /// The value of one call, and one argument of a call, in \p Caller.
   NodeId callResult(const clang::CallExpr *Call, NodeId Result, const clang::FunctionDecl *Caller);
   NodeId argument(const clang::Expr *Argument, NodeId Parameter, const clang::FunctionDecl *Caller);
-  /// The object that a member function is called on; its MemberCalls name nodes of such.
-  NodeId object(const clang::CXXMethodDecl *F) { return make(F->getLocation(), Object, record(F->getParent()), F->getNameAsString(), F); }
+  /// The object of type \p Class that a member function or operator works on; MemberCalls name nodes of such.
+  NodeId object(const clang::FunctionDecl *F, const clang::CXXRecordDecl *Class) {
+    return make(F->getLocation(), Object, record(Class), F->getNameAsString(), F);
+  }
   void unite(NodeId A, NodeId B);
   void bind(const clang::CallExpr *Call, NodeId Outside, NodeId Inside, const clang::FunctionDecl *Caller, bool Result = false);
   NodeId root(NodeId A) const;

@@ -100,7 +100,7 @@ static bool isLocalObject(const CallExpr *Call) {
 }
 
 /// The element or nested record \p E, used by \p Parent, can be a copy there.
-bool UseClassifier::copies(const Expr *E, const Stmt *Parent) {
+bool UseClassifier::copies(const Expr *E, const Stmt *Parent) const {
   if (const CXXConstructExpr *C = dyn_cast_or_null<CXXConstructExpr>(Parent)) {
     if (C->getConstructor()->isCopyOrMoveConstructor())
       return true;
@@ -163,24 +163,36 @@ static bool usedAtOnce(const CallExpr *Call, ASTContext &Context) {
   return false;
 }
 
-/// \p Call changes the element, or nested record, \p Object, as \p F says.
-void UseClassifier::inPlace(const CallExpr *Call, const CXXMethodDecl *F, const Expr *Object, const Pointer &P, llvm::ArrayRef<const Expr *> Path) {
+/// A template of \p F's name could take an object of another type in its place.
+static bool hasTemplateRival(const FunctionDecl *F) {
+  for (const NamedDecl *Other : F->getDeclContext()->getRedeclContext()->lookup(F->getDeclName()))
+    if (isa<FunctionTemplateDecl>(Other->getUnderlyingDecl()))
+      return true;
+  return F->isTemplateInstantiation();
+}
+
+/// \p Call changes the element, or nested record, \p Object, as \p F says: a
+/// member function, or an operator that takes its first operand by reference.
+void UseClassifier::inPlace(const CallExpr *Call, const FunctionDecl *F, const Expr *Object, const Pointer &P, llvm::ArrayRef<const Expr *> Path) {
   auto Unknown = [&](std::string What) { refuse(P, Call->getExprLoc(), std::move(What)); };
   std::string Name = "'" + F->getNameAsString() + "'";
   QualType Result = F->getReturnType();
-  if (Result->isLValueReferenceType() && Result->getPointeeType()->getAsCXXRecordDecl() == F->getParent()) {
+  const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F);
+  const CXXRecordDecl *Class = Method ? Method->getParent() : Object->getType()->getAsCXXRecordDecl()->getDefinition();
+  if (Result->isLValueReferenceType() && Result->getPointeeType()->getAsCXXRecordDecl() == Class) {
     if (!resultIsUnused(Call))
       return Unknown("the result of " + Name + ", which works on an element in place, is used");
   } else if (Result->isReferenceType() && !resultIsUnused(Call) && !usedAtOnce(Call, Context)) {
     return Unknown("the reference that " + Name + " gives back is kept or passed on");
   }
-  const CXXMethodDecl *Definition = dyn_cast_or_null<CXXMethodDecl>(F->getDefinition());
+  const FunctionDecl *Definition = F->getDefinition();
   if (!Definition || !View.isUserCode(F->getLocation()))
     return Unknown(Name + " works on an element in place, and its body is not seen");
   const MemberExpr *Member = dyn_cast<MemberExpr>(Call->getCallee()->IgnoreParens());
   bool Implicit = Member && Member->isImplicitAccess();
   MemberCall Site;
   Site.Operator = isa<CXXOperatorCallExpr>(Call);
+  Site.Deduced = !Method && Path.empty() && hasTemplateRival(F);
   Site.Where = View.where(Call->getExprLoc());
   std::optional<Range> Whole = View.range(Call->getSourceRange()), Text = View.range(Object->getSourceRange());
   std::optional<Range> Name_ = Member ? View.range(Member->getMemberLoc()) : Text;
@@ -208,9 +220,9 @@ void UseClassifier::inPlace(const CallExpr *Call, const CXXMethodDecl *F, const 
   }
   if (orderMatters(Operands))
     return Unknown("the order in which the parts of this call are evaluated matters, and would change");
-  NodeId Node = Graph.object(Definition);
+  NodeId Node = Graph.object(Definition, Class);
   Site.Method = Node;
-  Facts.Methods.push_back({Definition, Node});
+  Facts.Methods.push_back({Definition, Node, P.Node});
   Graph.facts(P.Node).Sites.MemberCalls.push_back(std::move(Site));
 }
 
@@ -224,7 +236,7 @@ bool UseClassifier::typeIsDeduced(const Expr *E) const {
   if (Variable)
     return Variable->getType()->getContainedDeducedType() || isa<DecompositionDecl>(Variable);
   if (const CallExpr *Call = dyn_cast_or_null<CallExpr>(S)) // an assignment too
-    return !Call->getDirectCallee() || Call->getDirectCallee()->isTemplateInstantiation();
+    return !Call->getDirectCallee() || hasTemplateRival(Call->getDirectCallee());
   return !isa_and_nonnull<MemberExpr>(S);
 }
 

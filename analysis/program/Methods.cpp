@@ -6,8 +6,10 @@
 //   void PSoA_move(PSoA p, ptrdiff_t i, float dt) { p.x[i] += dt * p.vx[i]; }
 //
 // The body's accesses to its object are sites like those of a kernel: `this` is
-// a pointer to element i.
+// a pointer to element i. Operators outside of the class, as `operator+=(P &a, P b)`,
+// are the same with their first parameter.
 
+#include "analysis/program/MethodNames.h"
 #include "analysis/program/Purity.h"
 #include "analysis/program/Uses.h"
 
@@ -27,7 +29,7 @@ static constexpr std::pair<OverloadedOperatorKind, llvm::StringRef> OperatorName
     {OO_Subscript, "subscript"}, {OO_Call, "call"},
 };
 
-static std::string methodName(const CXXMethodDecl *F) {
+static std::string methodName(const FunctionDecl *F) {
   if (F->getDeclName().isIdentifier())
     return F->getName().str();
   for (auto [Kind, Name] : OperatorNames)
@@ -53,8 +55,11 @@ namespace {
 /// Walks over one body.
 class MethodReader : public RecursiveASTVisitor<MethodReader> {
 public:
-  MethodReader(UseClassifier &Classifier, const SourceView &View, Flow &Graph, ASTContext &Context, const CXXMethodDecl *F, NodeId Node)
-      : Classifier(Classifier), View(View), Graph(Graph), Context(Context), F(F), Node(Node) {}
+  MethodReader(UseClassifier &Classifier, const SourceView &View, Flow &Graph, ASTContext &Context, const FunctionDecl *F, NodeId Node)
+      : Classifier(Classifier), View(View), Graph(Graph), Context(Context), F(F), Node(Node), Class(Graph.decl(Graph.facts(Node).Record)) {
+    if (!isa<CXXMethodDecl>(F))
+      Receiver = F->getParamDecl(0);
+  }
 
   Method run() {
     Out.Name = methodName(F);
@@ -65,6 +70,8 @@ public:
     if (Out.Refusals.empty())
       TraverseStmt(F->getBody());
     for (const ParmVarDecl *P : F->parameters()) {
+      if (P == Receiver)
+        continue;
       if (Graph.node(P))
         refuse(P->getLocation(), "takes a pointer to records");
       TraverseTypeLoc(P->getTypeSourceInfo()->getTypeLoc());
@@ -76,35 +83,17 @@ public:
   }
 
   bool VisitCXXThisExpr(CXXThisExpr *E) {
-    const Expr *Child = E;
-    auto Above = [&] {
-      auto Parents = Context.getParents(*Child);
-      return Parents.empty() ? nullptr : Parents[0].get<Stmt>();
-    };
-    const Stmt *S = Above();
-    for (; S && (isa<ParenExpr>(S) || isa<ImplicitCastExpr>(S)); S = Above())
-      Child = cast<Expr>(S);
-    const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(S);
-    bool Deref = U && U->getOpcode() == UO_Deref;
-    if (Deref) {
-      Child = U;
-      for (S = Above(); S && (isa<ParenExpr>(S) || (isa<ImplicitCastExpr>(S) && cast<Expr>(S)->isGLValue())); S = Above())
-        Child = cast<Expr>(S);
-      if (const ReturnStmt *R = dyn_cast_or_null<ReturnStmt>(S); R && ReturnsSelf)
-        return addReturn(R);
-      const UnaryOperator *Address = dyn_cast_or_null<UnaryOperator>(S);
-      Deref = !Address || Address->getOpcode() != UO_AddrOf;
-    }
-    if (!Deref && !isa_and_nonnull<MemberExpr>(S))
+    const Stmt *S = consumer(E);
+    if (const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(S); U && U->getOpcode() == UO_Deref)
+      return object(E, U);
+    if (!isa_and_nonnull<MemberExpr>(S))
       return refuse(E->getExprLoc(), "keeps or passes on 'this'");
     Classifier.object(E, Node, Out.Pointer, Out.Index);
     return true;
   }
   bool VisitReturnStmt(ReturnStmt *R) {
-    const Expr *E = ReturnsSelf ? R->getRetValue()->IgnoreParenImpCasts() : nullptr;
-    const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(E);
-    return !ReturnsSelf || (U && isa<CXXThisExpr>(U->getSubExpr()->IgnoreParenImpCasts())) ||
-           refuse(R->getReturnLoc(), "returns a reference to its class that is not always '*this'");
+    return !ReturnsSelf || isObject(R->getRetValue()) ||
+           refuse(R->getReturnLoc(), "returns a reference to its class that is not always its object");
   }
   bool VisitLambdaExpr(LambdaExpr *E) { return refuse(E->getBeginLoc(), "has a lambda in it"); }
   bool VisitVarDecl(VarDecl *V) {
@@ -115,7 +104,7 @@ public:
   bool VisitMemberExpr(MemberExpr *E) {
     if (Graph.node(E->getMemberDecl()))
       return refuse(E->getExprLoc(), "uses a pointer to records");
-    bool Own = isa<CXXThisExpr>(E->getBase()->IgnoreParenImpCasts());
+    bool Own = isa<CXXThisExpr>(E->getBase()->IgnoreParenImpCasts()) || isObject(E->getBase());
     if (isa<VarDecl>(E->getMemberDecl()) || (isa<CXXMethodDecl>(E->getMemberDecl()) && cast<CXXMethodDecl>(E->getMemberDecl())->isStatic()))
       return refuse(E->getExprLoc(), "reaches a static member through an object");
     return Own || isReachable(E->getMemberDecl(), E->getExprLoc());
@@ -123,16 +112,55 @@ public:
   bool VisitCXXConstructExpr(CXXConstructExpr *E) { return isReachable(E->getConstructor(), E->getBeginLoc()); }
   bool VisitDeclRefExpr(DeclRefExpr *E) {
     const ValueDecl *D = E->getDecl();
+    if (D == Receiver)
+      return object(E, E);
     if (Graph.node(D))
       return refuse(E->getExprLoc(), "uses a pointer to records");
     if (!E->hasQualifier() && isa<FunctionDecl>(D) && D->getDeclContext()->isFileContext())
       Out.Callees.push_back(D->getNameAsString());
-    return named(D, E->getLocation(), E->hasQualifier());
+    return named(nameUse(E, Context), E->getQualifierLoc());
   }
-  bool VisitTypedefTypeLoc(TypedefTypeLoc T) { return named(T.getDecl(), T.getNameLoc(), bool(T.getQualifierLoc())); }
-  bool VisitTagTypeLoc(TagTypeLoc T) { return named(T.getDecl(), T.getNameLoc(), bool(T.getQualifierLoc())); }
+  bool VisitTypedefTypeLoc(TypedefTypeLoc T) { return named({T.getDecl(), T.getNameLoc()}, T.getQualifierLoc()); }
+  bool VisitTagTypeLoc(TagTypeLoc T) { return named({T.getDecl(), T.getNameLoc()}, T.getQualifierLoc()); }
+  bool VisitUsingTypeLoc(UsingTypeLoc T) { return named({T.getDecl(), T.getNameLoc()}, T.getQualifierLoc()); }
+  bool VisitTemplateSpecializationTypeLoc(TemplateSpecializationTypeLoc T) {
+    const TemplateDecl *D = T.getTypePtr()->getTemplateName().getAsTemplateDecl();
+    return !D || named({D, T.getTemplateNameLoc()}, T.getQualifierLoc());
+  }
+
+  std::vector<NameUse> Names; ///< at namespace scope, in the body and the parameters
 
 private:
+  /// What takes the value of \p E.
+  const Stmt *consumer(const Expr *E) const {
+    for (;;) {
+      auto Parents = Context.getParents(*E);
+      const Stmt *S = Parents.empty() ? nullptr : Parents[0].get<Stmt>();
+      if (!S || !(isa<ParenExpr>(S) || (isa<ImplicitCastExpr>(S) && cast<CastExpr>(S)->getCastKind() != CK_LValueToRValue)))
+        return S;
+      E = cast<Expr>(S);
+    }
+  }
+
+  bool isObject(const Expr *E) const {
+    E = E->IgnoreParenImpCasts();
+    if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
+      return Receiver && R->getDecl() == Receiver;
+    const UnaryOperator *U = dyn_cast<UnaryOperator>(E);
+    return U && U->getOpcode() == UO_Deref && isa<CXXThisExpr>(U->getSubExpr()->IgnoreParenImpCasts());
+  }
+
+  /// \p Object is `*this` or the parameter that stands for it.
+  bool object(const Expr *E, const Expr *Object) {
+    const Stmt *S = consumer(Object);
+    if (const ReturnStmt *R = dyn_cast_or_null<ReturnStmt>(S); R && ReturnsSelf)
+      return addReturn(R);
+    if (const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(S); U && U->getOpcode() == UO_AddrOf)
+      return refuse(E->getExprLoc(), "keeps or passes on its object's address");
+    Classifier.object(E, Node, Out.Pointer, Out.Index);
+    return true;
+  }
+
   /// Always false: the walk ends.
   bool refuse(SourceLocation L, std::string Why) {
     Out.Refusals.push_back({"", View.where(L), "'" + F->getNameAsString() + "' works on an element in place, and " + std::move(Why)});
@@ -142,9 +170,14 @@ private:
   std::string objection() {
     if (Out.Name.empty())
       return "generated code has no name for it";
-    if (F->isVirtual() || F->isVariadic() || F->isVolatile() || F->isStatic() || isa<CXXConstructorDecl, CXXDestructorDecl>(F))
-      return "only plain member functions can be written for another layout";
-    if (F->isTemplateInstantiation() || isa<ClassTemplateSpecializationDecl>(F->getParent()))
+    const CXXMethodDecl *M = dyn_cast<CXXMethodDecl>(F);
+    bool Plain = M ? !M->isVirtual() && !M->isVolatile() && !M->isStatic() && !isa<CXXConstructorDecl, CXXDestructorDecl>(M)
+                   : Receiver->getType()->isLValueReferenceType() && !Receiver->getType()->getPointeeType().isConstQualified();
+    if (!Plain || F->isVariadic())
+      return "only plain member functions and operators can be written for another layout";
+    if (Class->getName().empty() && !Class->getTypedefNameForAnonDecl())
+      return "its class has no name";
+    if (F->isTemplateInstantiation() || isa<ClassTemplateSpecializationDecl>(Class))
       return "is a template";
     if (!F->doesThisDeclarationHaveABody() || F->isDefaulted() || F->isDeleted())
       return "its body is not seen";
@@ -162,6 +195,8 @@ private:
   void head() {
     std::set<llvm::StringRef> Taken = words(View.text(Out.Body));
     for (const ParmVarDecl *P : F->parameters()) {
+      if (P == Receiver)
+        continue;
       std::optional<Range> R = View.range(P->getSourceRange());
       if (!R || P->isParameterPack() || (F->getFirstDecl() != F && F->getFirstDecl()->getParamDecl(P->getFunctionScopeIndex())->hasDefaultArg()))
         return (void)refuse(P->getLocation(), "its parameters cannot be written a second time");
@@ -178,7 +213,7 @@ private:
     PrintingPolicy Policy(Context.getLangOpts());
     Policy.SuppressTagKeyword = Policy.FullyQualifiedName = Policy.Bool = true;
     QualType Result = F->getReturnType();
-    ReturnsSelf = Result->isLValueReferenceType() && Result->getPointeeType()->getAsCXXRecordDecl() == F->getParent();
+    ReturnsSelf = Result->isLValueReferenceType() && Result->getPointeeType()->getAsCXXRecordDecl() == Class;
     Out.Result = ReturnsSelf ? "void" : Result.getAsString(Policy);
     if (Result->isPointerType() && Result->getPointeeType()->isFunctionType())
       return (void)refuse(F->getLocation(), "returns a pointer to a function");
@@ -187,11 +222,12 @@ private:
     else if (F->hasAttr<CUDADeviceAttr>())
       Out.Attributes = "__device__ ";
     Out.Inline = F->hasAttr<AlwaysInlineAttr>() ? "__forceinline__" : F->hasAttr<NoInlineAttr>() ? "__noinline__" : "inline";
-    bool Mutable = llvm::any_of(F->getParent()->fields(), [](const FieldDecl *D) { return D->isMutable(); });
-    Out.Const = F->isConst() && !Mutable;
-    Out.Class = qualifiedName(F->getParent());
+    bool Mutable = llvm::any_of(Class->fields(), [](const FieldDecl *D) { return D->isMutable(); });
+    Out.Const = isa<CXXMethodDecl>(F) && cast<CXXMethodDecl>(F)->isConst() && !Mutable;
+    Out.Class = qualifiedName(Class);
     for (const ParmVarDecl *P : F->parameters())
-      Out.Types += P->getType().getCanonicalType().getAsString() + ",";
+      if (P != Receiver)
+        Out.Types += P->getType().getCanonicalType().getAsString() + ",";
   }
 
   bool addReturn(const ReturnStmt *R) {
@@ -217,28 +253,28 @@ private:
     if (D->getAccess() == AS_public || D->getAccess() == AS_none)
       return true;
     Out.NeedsFriend = true;
-    return classOf(D) == F->getParent() || refuse(L, "uses a member that is not public");
+    return classOf(D) == Class || refuse(L, "uses a member that is not public");
   }
 
-  /// A name in the body must mean the same behind the class; the class's own
-  /// static members and types need its name in front.
-  bool named(const NamedDecl *D, SourceLocation L, bool Qualified) {
-    if (const DeclContext *Class = classOf(D)) {
+  /// The class's own static members and types need its name in front elsewhere.
+  bool named(const NameUse &Use, NestedNameSpecifierLoc Qualifier) {
+    const NamedDecl *D = Use.D;
+    if (const DeclContext *Around = classOf(D)) {
       const CXXMethodDecl *M = dyn_cast<CXXMethodDecl>(D);
-      if (!isReachable(D, L) || Qualified || (M && !M->isStatic()))
+      if (!isReachable(D, Use.Where) || Qualifier || (M && !M->isStatic()))
         return true;
-      std::optional<Range> R = View.range(L);
-      if (!R || Class != F->getParent())
-        return refuse(L, "names a member of its class in a macro");
-      Out.Members.push_back(*R);
+      std::optional<Range> R = View.range(Use.Where);
+      if (!R || Around != Class)
+        return refuse(Use.Where, "names a member of its class in a macro");
+      Out.Names.push_back({*R, Out.Class + "::"});
       return true;
     }
-    if (!D->getDeclContext()->isFileContext() || !View.isUserCode(D->getLocation()))
-      return true;
-    const SourceManager &Sources = View.sourceManager();
-    SourceLocation Record = Sources.getExpansionLoc(F->getParent()->getBraceRange().getEnd());
-    return Sources.isBeforeInTranslationUnit(Sources.getExpansionLoc(D->getCanonicalDecl()->getLocation()), Record) ||
-           refuse(L, "uses '" + D->getNameAsString() + "', which is declared behind the class");
+    const NamedDecl *Namespace = leadingNamespace(Qualifier);
+    if (Namespace)
+      Names.push_back({Namespace, Qualifier.getBeginLoc(), false, true});
+    else if (!Qualifier && D->getDeclContext()->isFileContext())
+      Names.push_back(Use);
+    return true;
   }
 
   void takeSites() {
@@ -246,7 +282,7 @@ private:
     bool Other = !Sites.Nulls.empty() || !Sites.Tests.empty() || !Sites.Aliases.empty() || !Sites.Shifts.empty() || !Sites.Arguments.empty() ||
                  !Sites.Calls.empty() || !Graph.facts(Node).Origins.empty();
     if (Other)
-      refuse(F->getLocation(), "keeps or passes on 'this'");
+      refuse(F->getLocation(), "keeps or passes on its object");
     for (Refusal &R : Sites.Refusals)
       Out.Refusals.push_back({"", R.Where, "'" + F->getNameAsString() + "' works on an element in place: " + R.Reason});
     for (const Access &A : Sites.Accesses)
@@ -263,31 +299,45 @@ private:
   const SourceView &View;
   Flow &Graph;
   ASTContext &Context;
-  const CXXMethodDecl *F;
+  const FunctionDecl *F;
   NodeId Node;
+  const CXXRecordDecl *Class;
+  const ParmVarDecl *Receiver = nullptr; ///< the object of a function that is no member
   bool ReturnsSelf = false;
   Method Out;
 };
 
 } // namespace
 
-void UseClassifier::object(const CXXThisExpr *E, NodeId Node, const std::string &PointerName, const std::string &IndexName) {
+void UseClassifier::object(const Expr *E, NodeId Node, const std::string &PointerName, const std::string &IndexName) {
   Pointer P;
   P.Node = Node;
   P.BaseName = PointerName;
   P.Terms.push_back({nullptr, IndexName, false});
-  pointer(E, P);
+  isa<CXXThisExpr>(E) ? pointer(E, P) : element(E, P);
 }
 
 void UseClassifier::readMethods() {
+  struct Names {
+    const FunctionDecl *F;
+    std::vector<NameUse> Uses;
+  };
+  std::map<NodeId, Names> Read;
   // Reading one finds others that it calls.
   for (size_t I = 0; I < Facts.Methods.size(); ++I) {
-    auto [F, Node] = Facts.Methods[I];
-    if (Graph.facts(Node).Body)
+    InPlaceCall Call = Facts.Methods[I];
+    if (Read.count(Call.Object))
       continue;
-    enter(F);
-    Method M = MethodReader(*this, View, Graph, Context, F, Node).run();
-    Graph.facts(Node).Body = std::move(M);
+    enter(Call.F);
+    MethodReader Reader(*this, View, Graph, Context, Call.F, Call.Object);
+    Method M = Reader.run();
+    Read[Call.Object] = {Call.F, std::move(Reader.Names)};
+    if (!Graph.facts(Call.Object).Body) // another unit may have read it
+      Graph.facts(Call.Object).Body = std::move(M);
+  }
+  for (const auto &[Object, N] : Read) {
+    for (const CXXRecordDecl *Home : homesOf(Object, Facts.Methods, Graph))
+      checkNames(N.F, N.Uses, Home, View, *Graph.facts(Object).Body);
   }
 }
 

@@ -15,6 +15,9 @@ static QualType plain(QualType T) { return T.getNonReferenceType().getCanonicalT
 
 /// \p T is one of the types that a record is made of.
 static bool isPartOf(QualType T, const CXXRecordDecl *Record) {
+  for (const CXXBaseSpecifier &B : Record->bases())
+    if (plain(B.getType()) == T || isPartOf(T, B.getType()->getAsCXXRecordDecl()))
+      return true;
   for (const FieldDecl *F : Record->fields()) {
     QualType Part(F->getType()->getBaseElementTypeUnsafe(), 0);
     const CXXRecordDecl *Nested = Part->getAsCXXRecordDecl();
@@ -53,7 +56,8 @@ public:
   bool object(QualType T, bool Shared) const { return (Unknown && Shared) || llvm::is_contained(Types, plain(T)); }
   bool partOf(const CXXRecordDecl *R) const {
     return Unknown || llvm::any_of(Types, [&](QualType T) { return T->getAsCXXRecordDecl() == R || isPartOf(T, R); }) ||
-           llvm::any_of(R->fields(), [&](const FieldDecl *F) { return names(F); });
+           llvm::any_of(R->fields(), [&](const FieldDecl *F) { return names(F); }) ||
+           llvm::any_of(R->bases(), [&](const CXXBaseSpecifier &B) { return partOf(B.getType()->getAsCXXRecordDecl()->getDefinition()); });
   }
 
 private:

@@ -193,6 +193,8 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
       return test(E, P);
     if (To->isVoidType())
       return;
+    if (toBase(Cast))
+      return baseMember(Cast, P);
     bool Same = To->isPointerType() && !To->getPointeeType()->isVoidType() &&
                 Context.hasSameUnqualifiedType(To->getPointeeType(), E->getType().getNonReferenceType()->getPointeeType());
     if (Same && isa<ImplicitCastExpr>(Cast))

@@ -61,15 +61,25 @@ static const VarDecl *assignedLocal(const Expr *E) {
   return V && V->hasLocalStorage() && !V->getType()->isReferenceType() ? V : nullptr;
 }
 
-/// A member of the object whose function this is, or an element of one.
-static bool isOwnMember(const Expr *E) {
+const ParmVarDecl *changedOperand(const FunctionDecl *F) {
+  if (!F || isa<CXXMethodDecl>(F) || !F->isOverloadedOperator() || F->param_empty())
+    return nullptr;
+  QualType T = F->getParamDecl(0)->getType();
+  return T->isLValueReferenceType() && !T.getNonReferenceType().isConstQualified() ? F->getParamDecl(0) : nullptr;
+}
+
+/// The object whose function this is, a member of it, or an element of one.
+/// \p Operand: its name in an operator that is no member.
+static bool isOwn(const Expr *E, const VarDecl *Operand) {
   E = E->IgnoreParenImpCasts();
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
+    return Operand && R->getDecl() == Operand;
   if (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(E))
-    return A->getBase()->IgnoreParenImpCasts()->getType()->isArrayType() && isOwnMember(A->getBase());
+    return A->getBase()->IgnoreParenImpCasts()->getType()->isArrayType() && isOwn(A->getBase(), Operand);
   if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_Deref)
     return isa<CXXThisExpr>(U->getSubExpr()->IgnoreParenImpCasts());
   const MemberExpr *M = dyn_cast<MemberExpr>(E);
-  return M && (isa<CXXThisExpr>(M->getBase()->IgnoreParenImpCasts()) || (!M->isArrow() && isOwnMember(M->getBase())));
+  return M && (isa<CXXThisExpr>(M->getBase()->IgnoreParenImpCasts()) || (!M->isArrow() && isOwn(M->getBase(), Operand)));
 }
 
 namespace {
@@ -79,7 +89,8 @@ struct Scope {
   bool Locals = false; ///< a function's body
   bool Own = false;    ///< the object of a member function, which is local where it is called
   unsigned Depth = 0;
-  bool allows(const Expr *Target) const { return (Locals && assignedLocal(Target)) || (Own && isOwnMember(Target)); }
+  const VarDecl *Operand = nullptr; ///< the name of that object in an operator that is no member
+  bool allows(const Expr *Target) const { return (Locals && assignedLocal(Target)) || (Own && isOwn(Target, Operand)); }
 };
 
 } // namespace
@@ -93,7 +104,7 @@ static bool pureFunction(const FunctionDecl *F, unsigned Depth, bool OwnObject) 
   const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F);
   if (Depth >= MaxCallDepth || (Method && Method->isVirtual()) || !F->hasBody(Definition))
     return false;
-  Scope Inside{true, OwnObject, Depth + 1};
+  Scope Inside{true, OwnObject, Depth + 1, changedOperand(Definition)};
   if (const CXXConstructorDecl *C = dyn_cast<CXXConstructorDecl>(Definition))
     for (const CXXCtorInitializer *I : C->inits())
       if (!pure(I->getInit(), Inside))
@@ -115,7 +126,7 @@ static bool pureCall(const CallExpr *C, Scope In) {
   const Expr *Object = nullptr;
   if (const CXXMemberCallExpr *M = dyn_cast<CXXMemberCallExpr>(C))
     Object = M->getImplicitObjectArgument();
-  else if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(C); O && isa<CXXMethodDecl>(Callee))
+  else if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(C); O && (isa<CXXMethodDecl>(Callee) || changedOperand(Callee)))
     Object = O->getArg(0);
   bool Arrow = Object && Object->getType()->isPointerType();
   bool Own = Object && (Arrow ? In.Own && isa<CXXThisExpr>(Object->IgnoreParenImpCasts()) : In.allows(Object));

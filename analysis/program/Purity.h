@@ -25,12 +25,12 @@ bool orderMatters(llvm::ArrayRef<const clang::Expr *> Operands);
 /// Evaluating \p E could change an object of the type \p Record.
 bool mayChange(const clang::Expr *E, const clang::CXXRecordDecl *Record);
 
-/// \p P is a const reference that its function reads and does not keep or give
-/// back: a copy does as well.
-bool takesCopies(const clang::ParmVarDecl *P);
+/// The first parameter of an operator outside of a class that changes it:
+/// `P &operator+=(P &a, const P &b)`. Null for other functions.
+const clang::ParmVarDecl *changedOperand(const clang::FunctionDecl *F);
 
-/// \p P is a const reference of a member function that changes nothing but its
-/// object. A copy does as well, even of that same object if \p MayBeObject.
+/// \p P is a const reference of a member function, or of an operator, that changes
+/// nothing but its object. A copy does as well, even of that same object if \p MayBeObject.
 bool takesCopies(const clang::ParmVarDecl *P, bool MayBeObject);
 
 /// The object of the member function \p F, or what its reference parameters are

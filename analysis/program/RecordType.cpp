@@ -4,6 +4,8 @@
 #include "clang/AST/RecordLayout.h"
 #include "clang/Lex/Lexer.h"
 
+#include <set>
+
 using namespace clang;
 
 namespace restride {
@@ -38,25 +40,51 @@ static bool splits(const CXXRecordDecl *D, const ASTContext &Context) {
   return true;
 }
 
-static std::vector<Field> fieldsOf(const CXXRecordDecl *D, const ASTContext &Context) {
+/// "struct { float x, y; } pos;"
+static bool hasNoName(QualType T) {
+  T = QualType(T->getBaseElementTypeUnsafe(), 0);
+  while (T->isPointerType())
+    T = T->getPointeeType();
+  const TagDecl *Tag = T->getAsTagDecl();
+  return Tag && Tag->getName().empty() && !Tag->getTypedefNameForAnonDecl();
+}
+
+/// \p Path names an object of type \p D in unevaluated text: "geo::P::", "geo::P::pos.".
+static std::vector<Field> fieldsOf(const CXXRecordDecl *D, const ASTContext &Context, const std::string &Path) {
   std::vector<Field> Out;
   const ASTRecordLayout &Layout = Context.getASTRecordLayout(D);
+  auto Flatten = [&](const CXXRecordDecl *Part, uint64_t Offset) {
+    for (Field &Inner : fieldsOf(Part, Context, Path)) {
+      Inner.Offset += Offset;
+      Out.push_back(std::move(Inner));
+    }
+  };
+  for (const CXXBaseSpecifier &B : D->bases())
+    Flatten(B.getType()->getAsCXXRecordDecl(), Layout.getBaseClassOffset(B.getType()->getAsCXXRecordDecl()).getQuantity());
   for (const FieldDecl *F : D->fields()) {
     Field Member;
     Member.Name = F->getName().str();
     Member.Offset = Layout.getFieldOffset(F->getFieldIndex()) / 8;
     QualType T = F->getType();
+    if (F->isAnonymousStructOrUnion()) { // its fields are reached like those around it
+      Flatten(T->getAsCXXRecordDecl(), Member.Offset);
+      continue;
+    }
     Member.Size = Context.getTypeSizeInChars(T).getQuantity();
     while (const ConstantArrayType *A = Context.getAsConstantArrayType(T)) {
       Member.Extents.push_back(A->getSize().getZExtValue());
       T = A->getElementType();
     }
     Member.Align = Context.getTypeAlignInChars(T).getQuantity();
-    Member.Type = spell(T, Context);
+    std::string Here = Path + Member.Name;
+    for (size_t I = 0; I < Member.Extents.size(); ++I)
+      Here += "[0]";
+    // What an element of an array is, decltype does not say.
+    Member.Type = !hasNoName(T) ? spell(T, Context) : Member.Extents.empty() ? "decltype(" + Here + ")" : "";
     Member.KeepWhole = Member.arrayElements() > MaxSplitElements;
     const CXXRecordDecl *Nested = T->getAsCXXRecordDecl();
     if (Nested && !Member.KeepWhole && splits(Nested, Context))
-      Member.Members = fieldsOf(Nested, Context);
+      Member.Members = fieldsOf(Nested, Context, Here + ".");
     Out.push_back(std::move(Member));
   }
   return Out;
@@ -98,6 +126,9 @@ static const char *cannotCopy(const CXXRecordDecl *D) {
   }
   if (!D->hasCopyConstructorWithConstParam() || !D->hasCopyAssignmentWithConstParam())
     return Deleted;
+  for (const CXXBaseSpecifier &B : D->bases())
+    if (const char *Why = cannotCopy(B.getType()->getAsCXXRecordDecl()))
+      return Why;
   for (const FieldDecl *F : D->fields()) {
     const CXXRecordDecl *Nested = F->getType()->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
     if (const char *Why = Nested && Nested->isCompleteDefinition() ? cannotCopy(Nested) : nullptr)
@@ -134,13 +165,17 @@ static Field *largestArray(std::vector<Field> &Fields) {
 }
 
 static void checkFields(const CXXRecordDecl *D, const SourceView &View, llvm::function_ref<void(SourceLocation, std::string)> Refuse) {
+  for (const CXXBaseSpecifier &B : D->bases())
+    checkFields(B.getType()->getAsCXXRecordDecl(), View, Refuse);
   for (const FieldDecl *F : D->fields()) {
     std::string Name = "field '" + F->getName().str() + "' ";
     QualType T = F->getType();
     if (F->isBitField())
       Refuse(F->getLocation(), Name + "is a bit-field, which has no address of its own");
+    else if (F->isAnonymousStructOrUnion() && !T->isUnionType() && F->getAccess() == AS_public)
+      checkFields(T->getAsCXXRecordDecl(), View, Refuse);
     else if (F->getName().empty())
-      Refuse(F->getLocation(), "it has an unnamed member");
+      Refuse(F->getLocation(), T->isUnionType() ? "it has a union without a name, whose members share memory" : "it has an unnamed member");
     else if (F->getAccess() != AS_public && !View.range(D->getBraceRange().getBegin()))
       Refuse(F->getLocation(), Name + "is not public, and the class stands in a header, which stays as it is");
     else if (isHiddenType(T))
@@ -155,9 +190,29 @@ static void checkFields(const CXXRecordDecl *D, const SourceView &View, llvm::fu
       Refuse(F->getLocation(), Name + "is a pointer to a function or member");
     else if (F->getLocation().isMacroID())
       Refuse(F->getLocation(), Name + "comes from a macro");
-    else if (const CXXRecordDecl *N = T->getBaseElementTypeUnsafe()->getAsCXXRecordDecl(); N && N->getName().empty() && !N->getTypedefNameForAnonDecl())
-      Refuse(F->getLocation(), Name + "has a type without a name");
   }
+}
+
+/// Why the fields of \p D's bases cannot be reached by their names alone; empty
+/// where they can. \p Derived: the classes around it, and names of fields seen before.
+static std::string baseObjection(const CXXRecordDecl *D, llvm::SmallVector<const CXXRecordDecl *> Derived, std::set<std::string> &Names) {
+  Derived.push_back(D);
+  for (const CXXBaseSpecifier &B : D->bases()) {
+    const CXXRecordDecl *Base = B.getType()->getAsCXXRecordDecl();
+    std::string Name = "'" + Base->getNameAsString() + "' ";
+    if (B.isVirtual() || B.getAccessSpecifier() != AS_public)
+      return Name + "is a virtual base class, or one that is not public";
+    for (const FieldDecl *F : Base->fields()) {
+      if (F->getAccess() != AS_public || F->getName().empty())
+        return Name + "is a base class with fields that are not public, or without a name";
+      if (!Names.insert(F->getName().str()).second ||
+          llvm::any_of(Derived, [&](const CXXRecordDecl *C) { return !C->lookup(F->getDeclName()).empty(); }))
+        return "field '" + F->getName().str() + "' of the base class " + Name + "is hidden";
+    }
+    if (std::string Why = baseObjection(Base, Derived, Names); !Why.empty())
+      return Why;
+  }
+  return "";
 }
 
 /// Where a line goes that is the first inside of the braces.
@@ -225,8 +280,6 @@ RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const
     Refuse(D->getLocation(), "'" + Plain + "' is a union, whose members share memory");
   else if (D->isPolymorphic())
     Refuse(D->getLocation(), "'" + Plain + "' has virtual functions");
-  else if (D->getNumBases())
-    Refuse(D->getLocation(), "'" + Plain + "' has base classes");
   else if (!D->isTriviallyCopyable())
     Refuse(D->getLocation(), "'" + Plain + "' is not trivially copyable");
   else if (const char *Why = cannotCopy(D))
@@ -244,11 +297,14 @@ RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const
     Refuse(D->getLocation(), "'" + Plain + "' is packed");
   if (D->getBeginLoc().isMacroID() || D->getBraceRange().getEnd().isMacroID())
     Refuse(D->getLocation(), "'" + Plain + "' is defined by a macro");
+  std::set<std::string> Names;
+  if (std::string Why = baseObjection(D, {}, Names); !Why.empty())
+    Refuse(D->getLocation(), Why);
   checkFields(D, View, Refuse);
   if (!Out.Refusals.empty())
     return Out;
 
-  Out.Type.Fields = fieldsOf(D, Context);
+  Out.Type.Fields = fieldsOf(D, Context, Out.Qualified + "::");
   Out.Type.TrivialDefault = hasTrivialDefault(D);
   Out.Type.Private = llvm::any_of(D->fields(), [](const FieldDecl *F) { return F->getAccess() != AS_public; });
   if (std::optional<Range> Brace = Out.Type.Private ? View.range(D->getBraceRange().getBegin()) : std::nullopt)

@@ -42,6 +42,13 @@ struct AliasFacts {
   std::string Name;
 };
 
+/// A call of a member function or operator that works on an element in place.
+struct InPlaceCall {
+  const clang::FunctionDecl *F; ///< its definition
+  NodeId Object;                ///< of F
+  NodeId Caller;                ///< the array, or the object of the function that calls it
+};
+
 /// Facts about the translation unit that the classifier and the passes after it share.
 struct UnitFacts {
   /// Variables (place of declaration) that change after their initialisation or
@@ -74,10 +81,12 @@ struct UnitFacts {
   std::vector<Call> Calls;
   /// Declared arrays that a device function uses: any kernel may call it.
   std::set<NodeId> DeviceUses;
-  /// Member functions that work on elements in place, with their objects.
-  std::vector<std::pair<const clang::CXXMethodDecl *, NodeId>> Methods;
+  std::vector<InPlaceCall> Methods;
   bool Alone = true; ///< the program has no other unit, which could change what both see
 };
+
+/// \p E makes an object, or a pointer to one, into one of a base class.
+bool toBase(const clang::CastExpr *E);
 
 bool isModified(const UnitFacts &Facts, const clang::VarDecl *V);
 
@@ -99,8 +108,8 @@ public:
   void callResult(const clang::CallExpr *E, NodeId Node);
   /// An argument of a call whose parameter is \p Parameter.
   void passed(const clang::CallExpr *Call, const clang::Expr *Argument, NodeId Parameter);
-  /// `this` in a member function whose object is \p Node: element \p IndexName of \p PointerName.
-  void object(const clang::CXXThisExpr *E, NodeId Node, const std::string &PointerName, const std::string &IndexName);
+  /// \p E, `this` or a reference parameter, is the object \p Node: element \p IndexName of \p PointerName.
+  void object(const clang::Expr *E, NodeId Node, const std::string &PointerName, const std::string &IndexName);
   /// Reads the member functions that work on elements in place.
   void readMethods();
   /// The value that \p Source brings into \p Node is known, or the class is refused.
@@ -125,6 +134,8 @@ private:
   void member(const clang::Expr *E, const Pointer &P, std::vector<const clang::Expr *> Path);
   void number(const clang::Expr *E, const clang::Stmt *S, const Pointer &P);
   bool reachesOneObject(const clang::Expr *E) const;
+  void baseMember(const clang::CastExpr *Base, const Pointer &P);
+  bool choiceIsCopied(const clang::Expr *Choice) const;
   bool elementArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);
   void keepsTogether(const Pointer &P, llvm::ArrayRef<const clang::Expr *> Path, bool Stored);
   void leafAddress(const clang::Expr *E, const Pointer &P, const std::vector<std::string> &ArrayPath);
@@ -133,9 +144,9 @@ private:
   void addAccess(Access::Kind K, const clang::Expr *E, const Pointer &P, llvm::ArrayRef<const clang::Expr *> Path,
                  const clang::Expr *Value = nullptr);
   // MemberCalls.cpp
-  bool copies(const clang::Expr *E, const clang::Stmt *Parent);
+  bool copies(const clang::Expr *E, const clang::Stmt *Parent) const;
   void memberFunction(const clang::MemberExpr *M, const Pointer &P, std::vector<const clang::Expr *> Path);
-  void inPlace(const clang::CallExpr *Call, const clang::CXXMethodDecl *F, const clang::Expr *Object, const Pointer &P,
+  void inPlace(const clang::CallExpr *Call, const clang::FunctionDecl *F, const clang::Expr *Object, const Pointer &P,
                llvm::ArrayRef<const clang::Expr *> Path);
   bool typeIsDeduced(const clang::Expr *E) const;
   // HostSites.cpp

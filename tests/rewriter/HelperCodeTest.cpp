@@ -31,7 +31,7 @@ TEST(HandleName, isFree) {
 }
 
 TEST(HelperCode, isOnlyWhatIsNeeded) {
-  EXPECT_EQ(code(shapes::pair(), "soa", {}), "\n" + findLayout("soa")->definition(shapes::pair(), "H"));
+  EXPECT_EQ(code(shapes::pair(), "soa", {}), "\n" + findLayout("soa")->definition(shapes::pair(), "H") + "static_assert(sizeof(Pair) == 8, \"H has the fields of Pair\");\n");
   HelperNeeds Needs;
   Needs.Release = {HostCall::Free};
   std::string Text = code(shapes::pair(), "soa", Needs);

@@ -21,9 +21,9 @@ struct Virtual {
 struct Base {
   float x;
 };
-// CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: 'Derived' has base classes
+// CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: field 'x' of the base class 'Base' is hidden
 struct Derived : Base {
-  float y;
+  float x;
 };
 
 // CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: 'Copied' is not trivially copyable
@@ -103,18 +103,11 @@ struct Function {
 
 struct Unnamed {
   float x;
-  // CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: it has an unnamed member
+  // CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: it has a union without a name, whose members share memory
   union {
     float y;
     int z;
   };
-};
-
-struct UnnamedType {
-  struct {
-    float x, y;
-    // CHECK: record.cu:[[@LINE+1]]:{{.*}} refused: field 'pos' has a type without a name
-  } pos;
 };
 
 #define FLOAT(name) float name
@@ -129,6 +122,6 @@ RECORD(ByMacro);
 
 __global__ void k(Union *a, BitField *b, Virtual *c, Derived *d, Copied *e, Unassigned *f, Forwarding *g, Member *g2,
                   Private *h, Packed *j, PackedToo *l, Template<int> *m, Outer::Inner *o, Empty *q, Const *r, Function *s,
-                  Unnamed *t, UnnamedType *u, FromMacro *v, ByMacro *w) {
+                  Unnamed *t, FromMacro *v, ByMacro *w) {
   m[0].x = 1;
 }
