@@ -19,32 +19,29 @@ void FieldCopyNeeds::add(HostCall::Api What, unsigned Argument) {
 
 namespace {
 
+/// nvcc's stubs lose a kernel's parameter of member pointer type, so kernels get
+/// the address of the field in the first element and step from there.
 class Writer {
 public:
   Writer(llvm::StringRef Handle, uint64_t Tile, bool First) : H(Handle.str()), First(Tile > 1 && First) {
+    Template = Tile > 1 ? "template <typename T, size_t Extent> " : "template <typename T> ";
+    Field = Tile > 1 ? "T (" + H + "::*field)[Extent]" : "T " + H + "::*field";
     if (Tile > 1) {
-      Template = "template <typename T, size_t N> ";
-      Field = "T (" + H + "::*field)[N]";
-      std::string Shift = std::to_string(llvm::Log2_64(Tile)), Mask = std::to_string(Tile - 1);
-      std::string I = First ? "(first + i)" : "i";
-      At = "(p[" + I + " >> " + Shift + "].*field)[" + I + " & " + Mask + "]";
-      Kernel = "<T, N>";
+      std::string I = this->First ? "(first + i)" : "i";
+      Offset = "(" + I + " >> " + std::to_string(llvm::Log2_64(Tile)) + ") * sizeof(" + H + ") + (" + I + " & " + std::to_string(Tile - 1) + ") * sizeof(T)";
     } else {
-      Template = "template <typename T> ";
-      Field = "T " + H + "::*field";
-      At = "p[i].*field";
-      Kernel = "<T>";
+      Offset = "i * sizeof(" + H + ")";
     }
   }
 
   std::string run(const FieldCopyNeeds &N) const {
     std::string Out = fieldCopyMark(H) + "\n";
     if (!N.In.empty())
-      Out += kernel("put", H + " *p, ", "const T *values", At + " = values[i];");
+      Out += kernel("put", "char *field, ", "const T *values", "*(T *)(field + " + Offset + ") = values[i];");
     if (!N.Out.empty())
-      Out += kernel("get", "const " + H + " *p, ", "T *values", "values[i] = " + At + ";");
+      Out += kernel("get", "const char *field, ", "T *values", "values[i] = *(const T *)(field + " + Offset + ");");
     if (!N.Fill.empty())
-      Out += kernel("fill", H + " *p, ", "int value", "memset(&(" + At + "), value, sizeof(T));");
+      Out += kernel("fill", "char *field, ", "int value", "memset(field + " + Offset + ", value, sizeof(T));");
     Out += copies(N.In, true) + copies(N.Out, false);
     for (HostCall::Api What : N.Fill)
       Out += fill(What);
@@ -55,20 +52,21 @@ private:
   std::string first() const { return First ? "ptrdiff_t first, " : ""; }
 
   std::string kernel(const char *Name, const std::string &Pointer, const std::string &Values, const std::string &Body) const {
-    return Template + "static __global__ void " + H + "_" + Name + "(" + Pointer + first() + Field + ", " + Values + ", size_t n) {\n" +
+    return "template <typename T> static __global__ void " + H + "_" + Name + "(" + Pointer + first() + Values + ", size_t n) {\n" +
            "  size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n)\n    " + Body + "\n}\n\n";
   }
   std::string launch(const char *Name) const {
-    return "cudaLaunchKernel((const void *)" + H + "_" + Name + Kernel + ", dim3((unsigned)((n + 255) / 256)), dim3(256), args, 0, stream);\n";
+    return "cudaLaunchKernel((const void *)" + H + "_" + Name + "<T>, dim3((unsigned)((n + 255) / 256)), dim3(256), args, 0, stream);\n";
   }
-  std::string arguments(const char *Last) const {
-    return std::string("  void *args[] = {&p, ") + (First ? "&first, " : "") + "&field, &" + Last + ", &n};\n";
+  std::string arguments(const char *Last, bool Const) const {
+    return std::string(Const ? "  const char *" : "  char *") + "at = (" + (Const ? "const " : "") + "char *)&(p->*field);\n" + "  void *args[] = {&at, " +
+           (First ? "&first, " : "") + "&" + Last + ", &n};\n";
   }
   static std::string count() {
     return "  size_t n = bytes / sizeof(T);\n  if (n * sizeof(T) != bytes)\n    return cudaErrorInvalidValue;\n  if (n == 0)\n    return cudaSuccess;\n";
   }
 
-  /// The staging buffer is taken and given back on the caller's stream.
+/// The staging buffer is taken and given back on the caller's stream.
   std::string copies(const std::set<HostCall::Api> &Apis, bool In) const {
     if (Apis.empty())
       return "";
@@ -78,7 +76,7 @@ private:
     std::string Pass = In ? std::string("p, ") + (First ? "first, " : "") + "field, from" : std::string("to, p, ") + (First ? "first, " : "") + "field";
     std::string Body = count();
     std::string Work = "  T *values = nullptr;\n  cudaError_t e = cudaMallocAsync((void **)&values, bytes, stream);\n  if (e != cudaSuccess)\n    return e;\n" +
-                       arguments("values");
+                       arguments("values", !In);
     if (In)
       Work += "  e = cudaMemcpyAsync(values, from, bytes, kind, stream);\n  if (e == cudaSuccess)\n    e = " + launch("put");
     else
@@ -99,11 +97,11 @@ private:
   std::string fill(HostCall::Api What) const {
     bool Async = What == HostCall::MemsetAsync;
     return Template + "static inline cudaError_t " + fieldCopyName(H, What) + "(" + H + " *p, " + first() + Field + ", int value, size_t bytes" +
-           (Async ? ", cudaStream_t stream = 0" : "") + ") {\n" + count() + (Async ? "" : "  cudaStream_t stream = 0;\n") + arguments("value") +
+           (Async ? ", cudaStream_t stream = 0" : "") + ") {\n" + count() + (Async ? "" : "  cudaStream_t stream = 0;\n") + arguments("value", false) +
            "  return " + launch("fill") + "}\n\n";
   }
 
-  std::string H, Template, Field, At, Kernel;
+  std::string H, Template, Field, Offset;
   bool First;
 };
 
