@@ -1,3 +1,4 @@
+#include "analysis/program/FieldCopyCode.h"
 #include "analysis/program/Reaching.h"
 #include "analysis/program/Sizes.h"
 
@@ -310,7 +311,7 @@ std::optional<Refusal> sizeObserver(const CXXRecordDecl *Record, llvm::ArrayRef<
                                     const SourceView &View, const UnitFacts &Facts) {
   Observer O(Record, Context, View, Facts);
   for (Decl *D : Scope)
-    if (!O.TraverseDecl(D))
+    if (!isFieldCopyCode(D, View) && !O.TraverseDecl(D))
       break;
   return O.Found;
 }
