@@ -15,10 +15,13 @@ void mergeObjects(Flow &Graph) {
 static bool isNamed(const NodeFacts &F) { return !F.Sites.MemberNames.empty(); }
 
 std::vector<NodeId> partedMembers(Flow &Graph) {
-  std::set<NodeId> Named;
-  for (NodeId N = 0; N < Graph.size(); ++N)
+  std::set<NodeId> Named, OnDevice;
+  for (NodeId N = 0; N < Graph.size(); ++N) {
     if (isNamed(Graph.facts(N)))
       Named.insert(Graph.root(N));
+    if (!Graph.facts(N).Kernels.empty())
+      OnDevice.insert(Graph.root(N));
+  }
   std::vector<NodeId> Parted;
   for (const auto &[Type, H] : Graph.holders())
     for (const auto &[Member, Objects] : H.Members) {
@@ -30,6 +33,9 @@ std::vector<NodeId> partedMembers(Flow &Graph) {
         Parted.push_back(Member);
         continue;
       }
+      // What only the host names is no matter of the kernels that get it.
+      if (H.Followed && (Classes.empty() || !OnDevice.count(*Classes.begin())))
+        continue;
       for (NodeId N : Objects)
         Graph.unite(Member, N);
     }
