@@ -23,6 +23,7 @@ std::vector<NodeId> partedMembers(Flow &Graph) {
       OnDevice.insert(Graph.root(N));
   }
   std::vector<NodeId> Parted;
+  std::vector<std::pair<NodeId, NodeId>> Same; // united when all is decided, as that changes roots
   for (const auto &[Type, H] : Graph.holders())
     for (const auto &[Member, Objects] : H.Members) {
       std::set<NodeId> Classes;
@@ -37,8 +38,10 @@ std::vector<NodeId> partedMembers(Flow &Graph) {
       if (H.Followed && (Classes.empty() || !OnDevice.count(*Classes.begin())))
         continue;
       for (NodeId N : Objects)
-        Graph.unite(Member, N);
+        Same.push_back({Member, N});
     }
+  for (auto [Member, N] : Same)
+    Graph.unite(Member, N);
   return Parted;
 }
 
