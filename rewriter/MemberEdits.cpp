@@ -60,8 +60,10 @@ std::vector<Edit> memberEdits(const Program &P, llvm::ArrayRef<const Move *> Mov
       if (!To)
         continue;
       std::string Name = nameBeside(M, *To, P.Identifiers);
+      // What sizeof is of is replaced as a whole.
+      auto InSize = [&](const Range &R) { return llvm::any_of(To->C.Sizes, [&](const SizeOf &S) { return S.Operand.contains(R); }); };
       for (const MemberName &Use : To->C.MemberNames)
-        if (Use.Member == int(I) && Use.Name)
+        if (Use.Member == int(I) && Use.Name && !InSize(*Use.Name))
           Out.push_back({*Use.Name, {Name}});
       if (!Written.insert(Name).second)
         continue;

@@ -15,11 +15,15 @@ void mergeObjects(Flow &Graph) {
 static bool isNamed(const NodeFacts &F) { return !F.Sites.MemberNames.empty(); }
 
 std::vector<NodeId> partedMembers(Flow &Graph) {
-  std::set<NodeId> Named;
-  for (NodeId N = 0; N < Graph.size(); ++N)
+  std::set<NodeId> Named, OnDevice;
+  for (NodeId N = 0; N < Graph.size(); ++N) {
     if (isNamed(Graph.facts(N)))
       Named.insert(Graph.root(N));
+    if (!Graph.facts(N).Kernels.empty())
+      OnDevice.insert(Graph.root(N));
+  }
   std::vector<NodeId> Parted;
+  std::vector<std::pair<NodeId, NodeId>> Same; // united when all is decided, as that changes roots
   for (const auto &[Type, H] : Graph.holders())
     for (const auto &[Member, Objects] : H.Members) {
       std::set<NodeId> Classes;
@@ -30,9 +34,14 @@ std::vector<NodeId> partedMembers(Flow &Graph) {
         Parted.push_back(Member);
         continue;
       }
+      // What only the host names is no matter of the kernels that get it.
+      if (H.Followed && (Classes.empty() || !OnDevice.count(*Classes.begin())))
+        continue;
       for (NodeId N : Objects)
-        Graph.unite(Member, N);
+        Same.push_back({Member, N});
     }
+  for (auto [Member, N] : Same)
+    Graph.unite(Member, N);
   return Parted;
 }
 

@@ -10,7 +10,7 @@ namespace restride {
 void mergeObjects(Flow &Graph);
 
 /// Unites a member's nodes where no two objects use it for different arrays.
-/// Returns the other members.
+/// Returns the members that are several.
 std::vector<NodeId> partedMembers(Flow &Graph);
 
 /// No text names what the nodes of \p Class hold: they are members only.

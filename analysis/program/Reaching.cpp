@@ -125,6 +125,7 @@ public:
       Uses.push_back(M);
     return true;
   }
+  bool TraverseUnaryExprOrTypeTraitExpr(UnaryExprOrTypeTraitExpr *) { return true; } // sizeof reads nothing
   bool VisitStmt(Stmt *S) {
     Jumps |= isa<GotoStmt, IndirectGotoStmt, LabelStmt, BreakStmt, ContinueStmt, AsmStmt>(S);
     return true;

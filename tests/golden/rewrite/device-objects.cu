@@ -6,8 +6,9 @@
 // RUN: %restride --quiet --layout=soa --struct=P %t/in.cu -- -std=c++17 > %t/both
 // RUN: FileCheck %s --check-prefix=BOTH --input-file=%t/both
 // RUN: FileCheck %s --check-prefix=FIXED --input-file=%t/out/R-r/soa/in.cu
+// RUN: FileCheck %s --check-prefix=PAIR --input-file=%t/out/R-out/soa/in.cu
 // RUN: not ls %t/out/R-r-2/soa
-// RUN: %compile-both %t/out/P-p/soa/in.cu %t/out/P-p-2/asta32/in.cu %t/out/R-r/soa/in.cu %t/out/R-r/asta32/in.cu
+// RUN: %compile-both %t/out/P-p/soa/in.cu %t/out/P-p-2/asta32/in.cu %t/out/R-r/soa/in.cu %t/out/R-r/asta32/in.cu %t/out/R-out/soa/in.cu %t/out/R-out/asta32/in.cu
 struct P {
   float x, y;
   int id;
@@ -50,6 +51,16 @@ __global__ void second(Cells c) {
 }
 __global__ void trace(Rays t) { t.r[threadIdx.x].a = t.n; }
 // FIXED: __global__ void trace(Rays t) { t.r_soa.a[threadIdx.x] = t.n; }
+/// Two members of one array, one of which the host has too.
+struct Pair {
+  const R *in;
+  R *out;
+  // PAIR: RSoA in;
+  // PAIR-NEXT: R *out;
+  // PAIR-NEXT: RSoA out_soa;
+};
+__global__ void shift(Pair s) { s.out[threadIdx.x].a = s.in[threadIdx.x].b; }
+// PAIR: __global__ void shift(Pair s) { s.out_soa.a[threadIdx.x] = s.in.b[threadIdx.x]; }
 __global__ void walk(Rays t) {
   for (R *at = t.r; at != t.r + t.n; ++at)
     at->a = 1;
@@ -69,4 +80,16 @@ int main() {
   cudaMalloc(&u.r, u.n * sizeof(R));
   trace<<<3, 32>>>(t);
   walk<<<1, 1>>>(u);
+  Pair s, h;
+  R *other;
+  h.out = new R[32];
+  cudaMalloc(&other, 32 * sizeof(*other));
+  // PAIR: RSoA_malloc(&other, 32 * sizeof(R));
+  s.in = other;
+  cudaMalloc(&s.out, 32 * sizeof(*s.out));
+  // PAIR: RSoA_malloc(&s.out_soa, 32 * sizeof(R));
+  cudaMemcpy(other, s.out, 32 * sizeof(R), cudaMemcpyDeviceToDevice);
+  shift<<<1, 32>>>(s);
+  cudaMemcpy(h.out, s.out, 32 * sizeof(R), cudaMemcpyDeviceToHost);
+  // PAIR: RSoA_memcpy(h.out, s.out_soa, 32 * sizeof(R), cudaMemcpyDeviceToHost);
 }

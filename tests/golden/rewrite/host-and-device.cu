@@ -6,6 +6,8 @@
 // RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu
 // RUN: FileCheck %s --check-prefix=TWIN --input-file=%t/out/P/aos-align16/in.cu
 // RUN: FileCheck %s --check-prefix=PAIR --input-file=%t/out/Q/soa/in.cu
+// RUN: cp %t/in.cu %t/twice.cu && %restride -i --quiet --layout=soa %t/twice.cu -- -std=c++17
+// RUN: %restride --check --quiet --layout=soa %t/twice.cu -- -std=c++17
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu %t/out/P/aos-align16/in.cu %t/out/Q/soa/in.cu %t/out/Q/asta32/in.cu
 #include <cstdio>
 #include <cstdlib>
@@ -92,7 +94,8 @@ Data toDevice(Data h) {
   CHECK(cudaMemcpy(d.p, h.p, bytes, cudaMemcpyHostToDevice));
   // SOA: CHECK(PSoA_memcpy(d.p_soa, h.p, bytes, cudaMemcpyHostToDevice));
   bytes = d.n * sizeof(Q);
-  cudaError_t error = cudaMalloc(&d.from, bytes);
+  cudaError_t error = cudaMalloc(&d.from, d.n * sizeof(*d.from));
+  // PAIR: cudaError_t error = QSoA_malloc(&d.from_soa, d.n * sizeof(Q));
   if (error == cudaSuccess)
     error = cudaMemcpy(d.from, h.from, bytes, cudaMemcpyHostToDevice);
   d.to = nullptr;
