@@ -68,7 +68,8 @@ public:
   }
   bool VisitFieldDecl(FieldDecl *F) {
     Classifier.enter(nullptr);
-    if (std::optional<NodeId> Node = Graph.node(F); Node && F->hasInClassInitializer())
+    // A template's field has none where no constructor needs it.
+    if (std::optional<NodeId> Node = Graph.node(F); Node && F->hasInClassInitializer() && F->getInClassInitializer())
       Classifier.flowInto(*Node, F->getInClassInitializer());
     return true;
   }
