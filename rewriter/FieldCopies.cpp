@@ -23,12 +23,12 @@ class Writer {
 public:
   Writer(llvm::StringRef Handle, uint64_t Tile, bool First) : H(Handle.str()), First(Tile > 1 && First) {
     if (Tile > 1) {
-      Template = "template <typename T, size_t N> ";
-      Field = "T (" + H + "::*field)[N]";
+      Template = "template <typename T, size_t Extent> ";
+      Field = "T (" + H + "::*field)[Extent]";
       std::string Shift = std::to_string(llvm::Log2_64(Tile)), Mask = std::to_string(Tile - 1);
       std::string I = First ? "(first + i)" : "i";
       At = "(p[" + I + " >> " + Shift + "].*field)[" + I + " & " + Mask + "]";
-      Kernel = "<T, N>";
+      Kernel = "<T, Extent>";
     } else {
       Template = "template <typename T> ";
       Field = "T " + H + "::*field";

@@ -32,6 +32,7 @@ void dropRepeats(Candidate &C) {
   dropRepeats(C.Nulls, [](const NullValue &A, const NullValue &B) { return A.Whole == B.Whole && A.Instance == B.Instance; });
   dropRepeats(C.Tests, [](const PointerTest &A, const PointerTest &B) { return A.Pointer == B.Pointer && A.Instance == B.Instance; });
   dropRepeats(C.Sizes, [](const SizeOf &A, const SizeOf &B) { return A.Operand == B.Operand && A.Instance == B.Instance; });
+  dropRepeats(C.Mentions, [](const Mention &A, const Mention &B) { return A.Name == B.Name; });
   dropRepeats(C.Kernels, [](const KernelParameter &A, const KernelParameter &B) { return A == B; });
   dropRepeats(C.Refusals, [](const Refusal &A, const Refusal &B) {
     return A.Where == B.Where && A.Layout == B.Layout && A.Reason == B.Reason;
