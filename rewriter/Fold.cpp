@@ -1,7 +1,10 @@
 #include "rewriter/Fold.h"
 
+#include "rewriter/AccessEdits.h"
 #include "rewriter/FieldCopies.h"
 #include "rewriter/FoldDeclarations.h"
+#include "rewriter/FoldHostSites.h"
+#include "rewriter/FoldText.h"
 #include "rewriter/Format.h"
 #include "analysis/program/Comments.h"
 
@@ -15,67 +18,75 @@ class Folder {
 public:
   Folder(const ArrayProgram &A, const ParallelGroup &G) : A(A), G(G), Source(A.P.Text.text()) { Out.Names = foldNames(A, G); }
 
-  llvm::Expected<Folded> run() {
+  Folded run() {
     for (size_t F = 0; F < G.Arrays.size(); ++F)
       for (const ArrayVariable &V : A.Variables)
         if (V.Array == G.Arrays[F])
           variable(V, F);
     arguments();
-    calls();
+    if (std::optional<Refusal> Why = foldHostSites(A, G, Out.Names, Edits, Copies); Why && !Out.Refused)
+      Out.Refused = std::move(Why);
     if (std::optional<std::string> Why = foldDeclarations(A, G, Out.Names, Edits))
       fail(*Why);
     record();
-    if (!Problem.empty())
-      return llvm::createStringError(Problem);
+    if (Out.Refused)
+      return std::move(Out);
+    dropInside();
     llvm::Expected<Rewritten> Text = applyEdits(A.P.Text, std::move(Edits));
-    if (!Text)
-      return Text.takeError();
+    if (!Text) {
+      fail(llvm::toString(Text.takeError()));
+      return std::move(Out);
+    }
+    for (size_t I : G.Arrays)
+      if (const Mention *M = survivor(A.P.Candidates[I], *Text))
+        fail("this use of '" + A.P.Text.text(M->Name).str() + "' is not understood", M->Where);
     Out.Text = std::move(*Text);
     return std::move(Out);
   }
 
 private:
-  void fail(std::string Why) {
-    if (Problem.empty())
-      Problem = std::move(Why);
+  void fail(std::string Why) { fail(std::move(Why), A.P.Candidates[G.Arrays.front()].ArrayWhere); }
+  void fail(std::string Why, Location Where) {
+    if (!Out.Refused)
+      Out.Refused = Refusal{"", std::move(Where), std::move(Why)};
+  }
+  /// Where a statement goes, so do the edits in it.
+  void dropInside() {
+    std::vector<Range> Gone;
+    for (const Edit &E : Edits)
+      if (E.Where.Begin < E.Where.End && llvm::none_of(E.With, [](const Piece &P) { return P.Source.has_value(); }))
+        Gone.push_back(E.Where);
+    llvm::erase_if(Edits, [&](const Edit &E) {
+      return llvm::any_of(Gone, [&](Range R) { return R != E.Where && R.contains(E.Where) && R.Begin < E.Where.Begin; });
+    });
+  }
+
+  /// A name of a pointer that no edit took away. It might mean something else now.
+  static const Mention *survivor(const Candidate &C, const Rewritten &Text) {
+    for (const Mention &M : C.Mentions)
+      for (const Rewritten::Copy &Kept : Text.Copies)
+        if (Kept.Old < M.Name.End && M.Name.Begin < Kept.Old + Kept.Length)
+          return &M;
+    return nullptr;
   }
   const std::string &handle(const ArrayVariable &V) { return Out.Names.Handles[V.Scope]; }
-  std::string type(size_t F) const { return A.P.Candidates[G.Arrays[F]].Type.Name; }
+  const std::string &type(size_t F) const { return Out.Names.Types[F]; }
 
   /// The variable's name at the end of \p Base: "x", "s.x".
-  std::optional<Range> nameIn(Range Base, const std::string &Name) {
-    llvm::StringRef Text = A.P.Text.text(Base);
-    bool Whole = Text.ends_with(Name) && (Text.size() == Name.size() || !isWord(Text[Text.size() - Name.size() - 1]));
-    if (Whole && !Name.empty())
-      return Range{Base.End - unsigned(Name.size()), Base.End};
-    fail("the pointer '" + Name + "' is named in an unusual way");
-    return std::nullopt;
+  std::optional<Range> nameIn(Range Base, const ArrayVariable &V) {
+    std::optional<Range> Out = nameAtEnd(Base, V.Name, Source);
+    if (!Out)
+      fail("the pointer '" + V.Name + "' is named in an unusual way");
+    return Out;
   }
-  static bool isIdentifier(llvm::StringRef Text) { return llvm::all_of(Text, isWord); }
-  static bool isWord(char C) { return isalnum((unsigned char)C) || C == '_'; }
 
   Pieces base(Range Base, const ArrayVariable &V) {
-    std::optional<Range> Name = nameIn(Base, V.Name);
+    std::optional<Range> Name = nameIn(Base, V);
     if (!Name)
       return {};
     if (Name->Begin == Base.Begin)
       return {handle(V)};
     return {Range{Base.Begin, Name->Begin}, handle(V)};
-  }
-
-  static Pieces index(const Index &At) {
-    Pieces Out;
-    for (const IndexTerm &T : At.Terms) {
-      bool First = Out.empty();
-      if (!First || T.Negative)
-        Out.push_back(First ? "-" : T.Negative ? " - " : " + ");
-      bool Alone = At.Terms.size() == 1 && !T.Negative;
-      if (T.Primary || Alone)
-        Out.push_back(T.Source);
-      else
-        add(Out, {"(", T.Source, ")"});
-    }
-    return Out.empty() ? Pieces{"0"} : Out;
   }
 
   void access(const ArrayVariable &V, const Access &One, size_t F) {
@@ -84,9 +95,9 @@ private:
     std::string Field = "." + Out.Names.Fields[F];
     if (One.K == Access::Leaf && Terms.size() == 1 && Text.ends_with("]") && One.Whole.Begin == One.What.Base.Begin &&
         Source.slice(One.What.Base.End, Terms[0].Source.Begin).trim() == "[" && Source.slice(Terms[0].Source.End, One.Whole.End).trim() == "]") {
-      if (std::optional<Range> Name = nameIn(One.What.Base, V.Name)) {
+      if (std::optional<Range> Name = nameIn(One.What.Base, V)) {
         Edits.push_back({*Name, {handle(V)}});
-        Edits.push_back({{One.Whole.End, One.Whole.End}, {Field}});
+        Edits.push_back({{One.Whole.End - 1, One.Whole.End}, {"]" + Field}});
       }
       return;
     }
@@ -95,7 +106,7 @@ private:
       With.push_back("&");
     add(With, base(One.What.Base, V));
     With.push_back("[");
-    add(With, index(One.What.At));
+    add(With, index(One.What.At, false));
     With.push_back("]" + Field);
     Edits.push_back({One.Whole, With});
   }
@@ -107,11 +118,9 @@ private:
       Edits.push_back({S.Operand, {"(" + type(F) + ")"}});
     for (const Argument &One : V.Sites.Arguments) {
       if (!One.Call)
-        return fail("a macro calls a function with the arrays");
+        return fail("a macro calls a function with the arrays", One.Where);
       Calls[{*One.Call, One.Parameter.substr(0, One.Parameter.rfind('#'))}].push_back({&V, &One});
     }
-    for (const HostCall &H : V.Sites.Calls)
-      Host.push_back({&V, &H, F});
   }
 
   static unsigned position(const std::string &Slot) { return std::stoul(Slot.substr(Slot.rfind('#') + 1)); }
@@ -122,136 +131,21 @@ private:
       llvm::sort(Given, [](const auto &L, const auto &R) { return position(L.second->Parameter) < position(R.second->Parameter); });
       std::optional<llvm::StringRef> Prefix;
       for (const auto &[V, One] : Given) {
-        std::optional<Range> Name = nameIn(One->What.Base, V->Name);
+        std::optional<Range> Name = nameIn(One->What.Base, *V);
         if (!Name)
           return;
         llvm::StringRef Before = Source.slice(One->What.Base.Begin, Name->Begin);
-        if (One->Whole != One->What.Base || (Prefix && *Prefix != Before) || Given.front().first->Scope != V->Scope)
-          return fail("a call takes the arrays from different places");
+        if (One->Whole != One->What.Base || (Prefix && *Prefix != Before) || Before.contains('(') || Before.contains("++") || Before.contains("--") || Given.front().first->Scope != V->Scope)
+          return fail("a call takes the arrays from different places", One->Where);
         Prefix = Before;
         if (One == Given.front().second)
           Edits.push_back({*Name, {handle(*V)}});
         else if (std::optional<Range> Drop = withComma(One->Whole, Source))
           Edits.push_back({*Drop, {}});
         else
-          fail("the arguments of a call cannot be taken apart");
+          fail("the arguments of a call cannot be taken apart", One->Where);
       }
     }
-  }
-
-  struct Site {
-    const ArrayVariable *V;
-    const HostCall *H;
-    size_t Field;
-  };
-
-  bool allocates(const Site &S) const { return S.H->What <= HostCall::MallocAsync; }
-
-  /// Without its whole line where it has one.
-  void drop(const HostCall &H) {
-    if (!H.Statement) {
-      Edits.push_back({*H.Whole, {"cudaSuccess"}});
-      return;
-    }
-    Edits.push_back({wholeLine(*H.Statement, Source), {}});
-  }
-
-  void calls() {
-    llvm::sort(Host, [](const Site &L, const Site &R) { return L.H->Callee < R.H->Callee; });
-    std::vector<Site> Made;
-    std::map<Range, std::vector<Site>> Freed;
-    for (const Site &S : Host) {
-      if (allocates(S))
-        Made.push_back(S);
-      else if (S.H->What == HostCall::Free)
-        Freed[*S.H->Block].push_back(S);
-      else
-        copy(S);
-    }
-    allocate(Made);
-    for (const auto &[Block, Sites] : Freed) {
-      std::set<size_t> Fields;
-      for (const Site &S : Sites)
-        Fields.insert(S.Field);
-      if (Sites.size() != G.Arrays.size() || Fields.size() != Sites.size())
-        return fail("the arrays are not freed together");
-      for (const Site &S : llvm::ArrayRef(Sites).drop_back())
-        drop(*S.H);
-      replacePointer(Sites.back());
-    }
-  }
-
-  void replacePointer(const Site &S) {
-    Range Where = S.H->Pointers[0].Plain ? *S.H->Pointers[0].Plain : S.H->Pointers[0].What.Base;
-    if (std::optional<Range> Name = nameIn(Where, S.V->Name))
-      Edits.push_back({*Name, {handle(*S.V)}});
-  }
-
-  llvm::StringRef prefix(const Site &S) {
-    Range Where = S.H->Pointers[0].Plain ? *S.H->Pointers[0].Plain : S.H->Pointers[0].What.Base;
-    std::optional<Range> Name = nameIn(Where, S.V->Name);
-    return Name ? Source.slice(Where.Begin, Name->Begin) : "";
-  }
-
-  /// The first allocation is the one of the records.
-  void allocate(llvm::ArrayRef<Site> Made) {
-    if (Made.size() != G.Arrays.size())
-      return fail("the arrays are not allocated once each");
-    for (const Site &S : Made) {
-      if (prefix(S) != prefix(Made.front()) || S.V->Scope != Made.front().V->Scope)
-        return fail("the arrays are allocated for different objects");
-      if (S.H->Changing && !adjacent(Made))
-        return fail("what the arrays' sizes depend on could change between their allocations");
-    }
-    for (const Site &S : Made.drop_front())
-      drop(*S.H);
-    const Site &First = Made.front();
-    replacePointer(First);
-    Range Count = *First.H->Count;
-    llvm::StringRef Text = A.P.Text.text(Count);
-    size_t At = Text.find("sizeof"), Open = Text.find('(', At), Close = Text.find(')', Open);
-    bool Plain = At != llvm::StringRef::npos && Text.find("sizeof", At + 1) == llvm::StringRef::npos && Close != llvm::StringRef::npos &&
-                 Text.slice(At + 6, Open).trim().empty() && Text.slice(Open + 1, Close).find_first_of("*([") == llvm::StringRef::npos &&
-                 isTypeName(Text.slice(Open + 1, Close).trim(), First.Field);
-    if (Plain)
-      Edits.push_back({{Count.Begin + unsigned(Open) + 1, Count.Begin + unsigned(Close)}, {Out.Names.Record}});
-    else
-      Edits.push_back({Count, {isIdentifier(Text) ? "" : "(", Count, (isIdentifier(Text) ? " / sizeof(" : ") / sizeof(") + type(First.Field) + ") * sizeof(" + Out.Names.Record + ")"}});
-  }
-
-  /// The name in front of some pointer's star, or the number's own.
-  bool isTypeName(llvm::StringRef Name, size_t F) const {
-    if (Name == type(F))
-      return true;
-    return llvm::any_of(A.P.Declarations, [&](const Declaration &D) {
-      return A.P.Text.text(D.RecordName) == Name &&
-             llvm::any_of(D.Declarators, [&](const Declarator &One) { return One.Candidate == int(G.Arrays[F]); });
-    });
-  }
-
-  /// Nothing but the allocations stands between the first and the last.
-  bool adjacent(llvm::ArrayRef<Site> Made) const {
-    std::optional<unsigned> At;
-    for (const Site &S : Made) {
-      if (!S.H->Statement || (At && !Source.slice(*At, S.H->Statement->Begin).trim(" \t\r\n;").empty()))
-        return false;
-      At = S.H->Statement->End;
-    }
-    return true;
-  }
-
-  /// A copy or fill of one field.
-  void copy(const Site &S) {
-    const HostCall::Pointer &P = S.H->Pointers[0];
-    Edits.push_back({S.H->Callee, {fieldCopyName(Out.Names.Record, S.H->What)}});
-    Pieces With = base(P.What.Base, *S.V);
-    if (!P.What.At.Terms.empty()) {
-      With.push_back(P.What.At.Terms[0].Negative ? " " : " + ");
-      add(With, index(P.What.At));
-    }
-    With.push_back(", &" + Out.Names.Record + "::" + Out.Names.Fields[S.Field]);
-    Edits.push_back({P.Whole, With});
-    Copies.add(S.H->What, P.Argument);
   }
 
   /// The record stands before the first declaration that needs it.
@@ -270,6 +164,7 @@ private:
       if (D.Begin <= First && First < D.End)
         First = D.Begin;
     First = commentAbove(Source, First);
+    First = outside(First);
     std::string Code = "// One element of the arrays " + list() + ".\nstruct " + Out.Names.Record + " {\n";
     for (size_t F = 0; F < G.Arrays.size(); ++F) {
       bool Joins = F > 0 && type(F) == type(F - 1);
@@ -280,8 +175,33 @@ private:
     Code += "};\n\n";
     if (Copies.any())
       Code += fieldCopyCode(Out.Names.Record, 1, Copies);
-    bool NewLine = First == 0 || Source[First - 1] == '\n';
-    Edits.push_back({{First, First}, {(NewLine ? "" : "\n") + formatFor(A.P.Text.at(First).Path, Code) + (Copies.any() ? "\n" : "")}});
+    llvm::StringRef Before = Source.take_front(First).rtrim(" \t");
+    bool NewLine = First == 0 || Before.ends_with("\n");
+    bool Blank = First == 0 || Before.drop_back().rtrim(" \t\r").ends_with("\n");
+    Edits.push_back({{First, First}, {(!NewLine ? "\n\n" : !Blank ? "\n" : "") + formatFor(A.P.Text.at(First).Path, Code) + (Copies.any() ? "\n" : "")}});
+  }
+
+  /// Before the #if that \p At stands behind, if some use lies outside of it.
+  unsigned outside(unsigned At) const {
+    unsigned Last = 0;
+    for (const Edit &E : Edits)
+      Last = std::max(Last, E.Where.End);
+    Range File = A.P.Text.at(At).Text;
+    std::vector<unsigned> Open; // directives around a place
+    for (unsigned Line = File.Begin; Line < std::min(Last, File.End);) {
+      unsigned End = std::min<size_t>(Source.find('\n', Line), File.End);
+      llvm::StringRef Text = Source.slice(Line, End).ltrim();
+      bool Ends = Text.consume_front("#") && Text.ltrim().starts_with("endif");
+      if (Text.ltrim().starts_with("if") && Source.slice(Line, End).ltrim().starts_with("#"))
+        Open.push_back(Line);
+      else if (Ends && !Open.empty()) {
+        if (Open.back() < At && At < Line)
+          At = commentAbove(Source, Open.back());
+        Open.pop_back();
+      }
+      Line = End + 1;
+    }
+    return At;
   }
 
   std::string list() const {
@@ -296,14 +216,12 @@ private:
   llvm::StringRef Source;
   std::vector<Edit> Edits;
   std::map<std::pair<Range, std::string>, std::vector<std::pair<const ArrayVariable *, const Argument *>>> Calls;
-  std::vector<Site> Host;
   FieldCopyNeeds Copies;
-  std::string Problem;
   Folded Out;
 };
 
 } // namespace
 
-llvm::Expected<Folded> fold(const ArrayProgram &A, const ParallelGroup &G) { return Folder(A, G).run(); }
+Folded fold(const ArrayProgram &A, const ParallelGroup &G) { return Folder(A, G).run(); }
 
 } // namespace restride

@@ -11,9 +11,9 @@ namespace restride {
 struct Folded {
   FoldNames Names;
   Rewritten Text;
+  std::optional<Refusal> Refused; ///< some use would only make sense for one of the arrays
 };
 
-/// Fails with a reason where some use would only make sense for one of the arrays.
-llvm::Expected<Folded> fold(const ArrayProgram &A, const ParallelGroup &G);
+Folded fold(const ArrayProgram &A, const ParallelGroup &G);
 
 } // namespace restride

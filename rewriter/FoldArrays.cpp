@@ -15,6 +15,7 @@ struct FoldTrial {
   std::optional<ProgramReading> Reading;
   std::string Record;
   const Layout *Winner = nullptr; ///< null: the arrays stay
+  bool Silent = false; ///< refused, but no layout could do better anyway
 };
 
 } // namespace
@@ -72,6 +73,10 @@ static Report::Candidate describeGroup(const ArrayProgram &A, const ParallelGrou
     Out.Array += (Out.Array.empty() ? "" : ", ") + C.Array;
     Out.RecordBytes += C.Type.Size;
   }
+  if (!G.Parts.empty()) {
+    Out.Name = Out.Array;
+    Out.Fields = G.Parts;
+  }
   Out.At = Out.ArrayAt = Files.place(A.P.Candidates[G.Arrays.front()].ArrayWhere);
   return Out;
 }
@@ -100,23 +105,30 @@ static llvm::Expected<cost::Score> scoreOriginal(const Program &Group, VariantCo
 /// predicted, 0.93 measured).
 static double leastSpeedup(const Options &O) { return O.Model == CostModel::Throughput ? 1.1 : 1.03; }
 
-static void refuse(FoldTrial &T, llvm::Error E) {
+static void refuse(FoldTrial &T, std::vector<Report::Refusal> Why) {
   T.Described.Outcome = Report::Status::Refused;
-  T.Described.Refusals.push_back({"", T.Described.At, llvm::toString(std::move(E))});
+  T.Described.Variants.clear();
+  T.Described.Refusals = std::move(Why);
 }
 
 /// Folds the group and tries all layouts of its record.
 static llvm::Error tryGroup(FoldTrial &T, const ArrayProgram &A, const FoldInput &In) {
   const Options &O = In.O;
-  llvm::Expected<Folded> F = fold(A, T.Group);
-  if (!F) {
-    T.Described = describeGroup(A, T.Group, foldNames(A, T.Group), In.Names);
-    refuse(T, F.takeError());
-    return llvm::Error::success();
-  }
-  T.Record = F->Names.Record;
-  T.Described = describeGroup(A, T.Group, F->Names, In.Names);
-  if (O.List)
+  bool Asked = !O.Layout.empty() || !O.EmitVariants.empty();
+  Folded F{foldNames(A, T.Group), {}, {}};
+  std::vector<Refusal> Refusals = T.Group.Refusals;
+  if (Refusals.empty())
+    F = fold(A, T.Group);
+  if (F.Refused)
+    Refusals.push_back(*F.Refused);
+  T.Record = F.Names.Record;
+  T.Described = describeGroup(A, T.Group, F.Names, In.Names);
+  std::vector<Report::Refusal> Why;
+  for (const Refusal &R : Refusals)
+    Why.push_back(describe(R, In.Names));
+  if (!Why.empty() && (Asked || O.List))
+    refuse(T, std::move(Why));
+  if (O.List || T.Described.Outcome == Report::Status::Refused)
     return llvm::Error::success();
   if (llvm::Error E = In.CreateCompilers())
     return E;
@@ -125,27 +137,34 @@ static llvm::Error tryGroup(FoldTrial &T, const ArrayProgram &A, const FoldInput
   llvm::Expected<cost::Score> Original = scoreOriginal(Group, Before, T.Described, In);
   if (!Original)
     return Original.takeError();
-  bool Asked = !O.Layout.empty() || !O.EmitVariants.empty();
-  if (!Asked && isCoalesced(*Original))
+  if (!Asked && isCoalesced(*Original)) { // nothing to gain, and nothing to say
+    T.Silent = !Why.empty();
     return llvm::Error::success();
+  }
+  if (!Why.empty()) {
+    refuse(T, std::move(Why));
+    return llvm::Error::success();
+  }
 
-  llvm::Expected<ProgramReading> Reading = In.Read(changedFiles(F->Text, In.OnDisk));
+  llvm::Expected<ProgramReading> Reading = In.Read(changedFiles(F.Text, In.OnDisk));
   if (!Reading) {
-    refuse(T, Reading.takeError());
+    refuse(T, {{"", T.Described.At, llvm::toString(Reading.takeError())}});
     return llvm::Error::success();
   }
   Program P = assemble(ProgramFacts(Reading->Records));
   In.Check(P);
   auto At = llvm::find_if(P.Candidates, [&](const Candidate &C) { return C.Type.Name == T.Record; });
   if (At == P.Candidates.end() || At->refused() || (At->OtherConfiguration && !Asked)) {
-    refuse(T, llvm::createStringError("the arrays cannot be one array of structs"));
+    FileNames Names = In.Names;
+    Names.follow(A.P.Text, F.Text);
+    refuse(T, {{"", T.Described.At, "the arrays cannot be one array of structs"}});
     if (At != P.Candidates.end())
       for (const Refusal &R : At->Refusals)
-        T.Described.Refusals.push_back(describe(R, In.Names));
+        T.Described.Refusals.push_back(describe(R, Names));
     return llvm::Error::success();
   }
   FileNames Names = In.Names;
-  Names.follow(A.P.Text, F->Text);
+  Names.follow(A.P.Text, F.Text);
   DecideInput Decide{P, In.Units, Names, O, In.Gpu};
   VariantCompiler Compiler(In.OnDisk, In.Units);
   size_t I = At - P.Candidates.begin();
@@ -178,7 +197,7 @@ static llvm::Error tryGroup(FoldTrial &T, const ArrayProgram &A, const FoldInput
   T.Described.Winner = Winner ? Winner->L->name().str() : "parallel";
   if (Winner) {
     T.Winner = Winner->L;
-    T.Text = std::move(F->Text);
+    T.Text = std::move(F.Text);
     T.Reading = std::move(*Reading);
   }
   return llvm::Error::success();
@@ -198,10 +217,10 @@ llvm::Expected<FoldedProgram> foldArrays(ProgramReading Reading, const FoldInput
     ArrayProgram A = assembleArrays(std::move(Reading.Arrays));
     std::vector<FoldTrial> Trials;
     for (ParallelGroup &G : parallelGroups(A)) {
-      FoldTrial T{std::move(G), {}, {}, {}, "", nullptr};
+      FoldTrial T{std::move(G), {}, {}, {}, "", nullptr, false};
       if (llvm::Error E = tryGroup(T, A, In))
         return E;
-      if (isWantedRecord(T.Described, In.O))
+      if (isWantedRecord(T.Described, In.O) && !T.Silent)
         Trials.push_back(std::move(T));
     }
     // The one that gains most; where layouts are forced, the first.

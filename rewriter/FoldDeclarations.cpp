@@ -1,30 +1,11 @@
 #include "rewriter/FoldDeclarations.h"
 
+#include "rewriter/FoldText.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace restride {
-
-std::optional<Range> withComma(Range Item, llvm::StringRef Source) {
-  llvm::StringRef Before = Source.take_front(Item.Begin).rtrim();
-  if (!Before.ends_with(","))
-    return std::nullopt;
-  return Range{unsigned(Before.size()) - 1, Item.End};
-}
-
-Range wholeLine(Range Statement, llvm::StringRef Source) {
-  unsigned End = Statement.End;
-  llvm::StringRef After = Source.substr(End);
-  if (size_t Blanks = After.find_first_not_of(" \t"); Blanks != llvm::StringRef::npos && After[Blanks] == ';')
-    End += Blanks + 1;
-  size_t LineBegin = Source.rfind('\n', Statement.Begin), LineEnd = Source.find('\n', End);
-  LineBegin = LineBegin == llvm::StringRef::npos ? 0 : LineBegin + 1;
-  LineEnd = LineEnd == llvm::StringRef::npos ? Source.size() : LineEnd + 1;
-  llvm::StringRef Rest = Source.slice(End, LineEnd).trim();
-  if (Source.slice(LineBegin, Statement.Begin).trim().empty() && (Rest.empty() || Rest.starts_with("//")))
-    return {unsigned(LineBegin), unsigned(LineEnd)};
-  return {Statement.Begin, End};
-}
 
 namespace {
 

@@ -94,11 +94,30 @@ static std::string fresh(const std::string &Name, std::set<std::string> &Taken) 
   return Out;
 }
 
+/// The type in the words of most kernels. A typedef may be another type in another configuration.
+static std::string typeName(const ArrayProgram &A, size_t Array) {
+  std::map<std::string, unsigned> Votes;
+  std::string Best;
+  for (const Declaration &D : A.P.Declarations)
+    for (const Declarator &One : D.Declarators)
+      if (std::string Name = A.P.Text.text(D.RecordName).str(); One.Candidate == int(Array) && !One.Slot.empty() && ++Votes[Name] > Votes[Best])
+        Best = Name;
+  return Best.empty() ? A.P.Candidates[Array].Type.Name : Best;
+}
+
+static void addKeywords(std::set<std::string> &To) {
+#define KEYWORD(Name, Flags) To.insert(#Name);
+#include "clang/Basic/TokenKinds.def"
+}
+
 FoldNames foldNames(const ArrayProgram &A, const ParallelGroup &G) {
   FoldNames Out;
   std::set<std::string> Taken = words(A.P.Text.text()), Fields;
-  for (size_t Array : G.Arrays)
+  addKeywords(Taken);
+  for (size_t Array : G.Arrays) {
     Out.Fields.push_back(fresh(fieldName(A, Array), Fields));
+    Out.Types.push_back(typeName(A, Array));
+  }
   std::string Joined = capitalised(joined(Out.Fields));
   if (Joined.size() > MaxLength)
     Joined = capitalised(Out.Fields.front()) + "Fields";
@@ -118,7 +137,16 @@ FoldNames foldNames(const ArrayProgram &A, const ParallelGroup &G) {
       if (V.Array == Array && V.Declared && !V.Name.empty() && Seen.insert(V.Scope).second)
         Names[V.Scope].push_back(V.Name);
   }
-  for (const auto &[Scope, Own] : Names) {
+  auto InFunction = [&](const std::string &Scope) {
+    return llvm::any_of(A.Variables, [&](const ArrayVariable &V) { return V.Scope == Scope && V.InFunction; });
+  };
+  std::vector<std::string> Scopes; // those that functions see first
+  for (bool Functions : {false, true})
+    for (const auto &[Scope, Own] : Names)
+      if (InFunction(Scope) == Functions)
+        Scopes.push_back(Scope);
+  for (const std::string &Scope : Scopes) {
+    const std::vector<std::string> &Own = Names[Scope];
     std::string Name = joined(Own);
     if (Own.size() == 1) { // d_x alone is d_xyz too
       size_t At = Name.find(bare(Name).str());
@@ -128,7 +156,12 @@ FoldNames foldNames(const ArrayProgram &A, const ParallelGroup &G) {
       std::string Prefix = Own.size() > 1 ? commonPrefix(Own) : "";
       Name = Prefix + std::string(1, llvm::toLower(Record[0])) + Record.substr(1);
     }
-    std::set<std::string> Here = Taken; // another scope may use the same
+    std::set<std::string> Here = Taken;
+    // Another function may use the same; what they all see it must not hide,
+    // unless the pointers' own names did.
+    for (const auto &[Other, Theirs] : Names)
+      if (InFunction(Scope) && !InFunction(Other) && !llvm::all_of(Theirs, [&](const std::string &N) { return llvm::is_contained(Own, N); }))
+        Here.insert(Out.Handles[Other]);
     Out.Handles[Scope] = fresh(Name, Here);
   }
   return Out;

@@ -8,6 +8,7 @@ namespace restride {
 struct FoldNames {
   std::string Record;              ///< "Xyz"
   std::vector<std::string> Fields; ///< "x", "y", "z", as in ParallelGroup::Arrays
+  std::vector<std::string> Types;  ///< of them, as kernels spell them: "real_t"
   /// Of the pointer that takes the place of a scope's pointers, by ArrayVariable::Scope.
   std::map<std::string, std::string> Handles;
 };

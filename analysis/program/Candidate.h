@@ -155,9 +155,17 @@ struct Declaration {
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
+/// The name of the pointer, wherever it stands.
+struct Mention {
+  Range Name;
+  Location Where;
+};
+
 /// A null pointer assigned to the pointer.
 struct NullValue {
   Range Whole;
+  /// Of an array of numbers: the assignment and the block that it is a statement of.
+  std::optional<Range> Statement = std::nullopt, Block = std::nullopt;
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
@@ -226,8 +234,11 @@ struct HostCall {
   /// does nothing but look at its result; without the semicolon.
   std::optional<Range> Statement;
   std::optional<Range> Block; ///< around the statement that the call is part of
+  bool Certain = true; ///< whenever that statement runs, so does the call
   std::string Elements; ///< how many elements, as an expression in one spelling; empty: unknown
-  bool Changing = false; ///< Elements depends on variables that change
+  bool Changing = false; ///< Elements depends on something that may change anywhere
+  std::vector<Range> Changes; ///< assignments to variables that Elements depends on
+  bool Scales = false;   ///< Count is a product with sizeof the record
   struct Pointer {
     unsigned Argument = 0;      ///< position
     Range Whole;                ///< the argument
@@ -285,6 +296,7 @@ struct Candidate {
   bool SharesRecord = false; ///< another candidate has the same record
   /// Functions of an earlier run that copy single fields.
   std::optional<Range> FieldCopyCode;
+  std::vector<Mention> Mentions; ///< of an array of numbers
   std::vector<NullValue> Nulls;
   std::vector<PointerTest> Tests;
   std::vector<MemberName> MemberNames;

@@ -108,44 +108,54 @@ private:
 
 } // namespace
 
-/// The statement of a block that \p Call is part of, and the block.
-static std::pair<const Stmt *, const CompoundStmt *> statementAround(const CallExpr *Call, ASTContext &Context, const SourceView &View) {
-  const Stmt *S = Call;
+static bool isZero(const Expr *E, const ASTContext &Context) {
+  Expr::EvalResult R;
+  return !E->isValueDependent() && E->EvaluateAsInt(R, Context) && R.Val.getInt() == 0;
+}
+
+Surroundings surroundings(const Expr *E, ASTContext &Context) {
+  Surroundings Out;
+  const Stmt *S = E;
   for (;;) {
     auto Parents = Context.getParents(*S);
-    if (Parents.empty())
-      return {nullptr, nullptr};
-    const Stmt *Above = Parents[0].get<Stmt>();
+    const Stmt *Above = Parents.empty() ? nullptr : Parents[0].get<Stmt>();
     if (!Above) { // the variable that it initialises
-      const VarDecl *V = Parents[0].get<VarDecl>();
+      const VarDecl *V = Parents.empty() ? nullptr : Parents[0].get<VarDecl>();
       auto Around = V ? Context.getParents(*V) : DynTypedNodeList(ArrayRef<DynTypedNode>());
       Above = Around.empty() ? nullptr : Around[0].get<Stmt>();
       if (!Above)
-        return {nullptr, nullptr};
+        return {};
     }
     // A macro's own braces are part of the statement.
-    if (const CompoundStmt *Block = dyn_cast<CompoundStmt>(Above); Block && !Block->getLBracLoc().isMacroID())
-      return {S, Block};
-    if (isa<LambdaExpr>(Above))
-      return {nullptr, nullptr};
-    if (isa<ForStmt, WhileStmt, SwitchStmt, CXXForRangeStmt, LabelStmt, SwitchCase>(Above) && !Above->getBeginLoc().isMacroID())
-      return {nullptr, nullptr};
-    if (const IfStmt *I = dyn_cast<IfStmt>(Above); I && !I->getBeginLoc().isMacroID() && I->getCond() != S)
-      return {nullptr, nullptr};
+    if (const CompoundStmt *Block = dyn_cast<CompoundStmt>(Above); Block && !Block->getLBracLoc().isMacroID()) {
+      Out.Statement = S;
+      Out.Block = Block;
+      return Out;
+    }
+    if (isa<LambdaExpr, ForStmt, WhileStmt, SwitchStmt, CXXForRangeStmt, LabelStmt, SwitchCase>(Above))
+      return {};
+    if (const DoStmt *D = dyn_cast<DoStmt>(Above); D && !isZero(D->getCond(), Context))
+      return {};
+    if (const IfStmt *I = dyn_cast<IfStmt>(Above); I && (S == I->getThen() || S == I->getElse()))
+      return {};
+    if (const BinaryOperator *B = dyn_cast<BinaryOperator>(Above); B && B->isLogicalOp() && B->getRHS() == S)
+      Out.Certain = false;
+    if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(Above); C && C->getCond() != S)
+      Out.Certain = false;
     S = Above;
   }
 }
 
 std::optional<Range> checkedStatement(const CallExpr *Call, ASTContext &Context, const SourceView &View) {
-  auto [S, Block] = statementAround(Call, Context, View);
-  if (!S || isa<DeclStmt>(S) || !Checks(Call, Context).harmless(S))
+  Surroundings Around = surroundings(Call, Context);
+  if (!Around.Block || isa<DeclStmt>(Around.Statement) || !Checks(Call, Context).harmless(Around.Statement))
     return std::nullopt;
-  return View.range(View.sourceManager().getExpansionRange(S->getSourceRange()).getAsRange());
-}
-
-std::optional<Range> blockAround(const CallExpr *Call, ASTContext &Context, const SourceView &View) {
-  const CompoundStmt *Block = statementAround(Call, Context, View).second;
-  return Block ? View.range(Block->getSourceRange()) : std::nullopt;
+  auto Text = [&](const Stmt *S) { return View.range(View.sourceManager().getExpansionRange(S->getSourceRange()).getAsRange()); };
+  std::optional<Range> Out = Text(Around.Statement);
+  for (const Stmt *Other : Around.Block->body()) // a macro may write several statements
+    if (std::optional<Range> R = Out && Other != Around.Statement ? Text(Other) : std::nullopt; R && R->Begin < Out->End && Out->Begin < R->End)
+      return std::nullopt;
+  return Out;
 }
 
 } // namespace restride

@@ -3,7 +3,7 @@
 
 #include "analysis/program/SourceView.h"
 
-#include "clang/AST/Expr.h"
+#include "clang/AST/Stmt.h"
 
 namespace restride {
 
@@ -13,8 +13,15 @@ namespace restride {
 /// used for more.
 std::optional<Range> checkedStatement(const clang::CallExpr *Call, clang::ASTContext &Context, const SourceView &View);
 
-/// The braces of the block whose statement \p Call is part of. Nothing if it is
-/// the only statement of a loop or branch.
-std::optional<Range> blockAround(const clang::CallExpr *Call, clang::ASTContext &Context, const SourceView &View);
+/// A block, and whether an expression is evaluated whenever its statement there is.
+struct Surroundings {
+  const clang::Stmt *Statement = nullptr;
+  const clang::CompoundStmt *Block = nullptr;
+  bool Certain = true;
+};
+
+/// The block whose statement \p E is part of. None if a loop or branch stands
+/// between them.
+Surroundings surroundings(const clang::Expr *E, clang::ASTContext &Context);
 
 } // namespace restride

@@ -33,6 +33,8 @@ public:
     QualType T = D->getType().getNonReferenceType();
     if (T.isVolatileQualified() || (T->isPointerType() && T->getPointeeType().isVolatileQualified()))
       Graph.refuse(*Node, D->getLocation(), "'" + D->getName().str() + "' is volatile");
+    if (const FieldDecl *F = dyn_cast<FieldDecl>(D); F && F->getParent()->isUnion())
+      Graph.refuse(*Node, D->getLocation(), "'" + D->getName().str() + "' is a member of a union");
     if (const VarDecl *V = dyn_cast<VarDecl>(D))
       variable(V, *Node);
     if (Graph.facts(*Node).Sites.declared())
@@ -159,6 +161,8 @@ private:
       Graph.link(Node, Owner + "#" + std::to_string(I));
     if (F->hasAttr<CUDAGlobalAttr>() && F->isThisDeclarationADefinition())
       Graph.facts(Node).Kernels.push_back(mangledKernel(F, Context));
+    if (const CXXMethodDecl *M = dyn_cast<CXXMethodDecl>(F); M && M->isVirtual())
+      Graph.refuse(Node, F->getLocation(), "'" + F->getNameAsString() + "' is virtual");
     if (F->getTemplateSpecializationKind() == TSK_ExplicitInstantiationDefinition ||
         F->getTemplateSpecializationKind() == TSK_ExplicitInstantiationDeclaration)
       Graph.refuse(Node, F->getPointOfInstantiation(), "'" + F->getNameAsString() + "' is instantiated explicitly, with the pointer's type");

@@ -58,6 +58,13 @@ public:
       initialises(L->getSemanticForm() ? L->getSemanticForm() : L);
     return true;
   }
+  bool VisitCXXParenListInitExpr(CXXParenListInitExpr *L) {
+    const CXXRecordDecl *Record = inTemplate() ? nullptr : L->getType()->getAsCXXRecordDecl();
+    for (const FieldDecl *F : Record ? Record->fields() : RecordDecl::field_range({}, {}))
+      if (std::optional<NodeId> Node = Graph.node(F))
+        Graph.refuse(*Node, L->getExprLoc(), "an initialiser list sets members by their position");
+    return true;
+  }
   bool VisitCXXConstructorDecl(CXXConstructorDecl *C) {
     Classifier.enter(C);
     if (!C->isDependentContext())
@@ -106,11 +113,17 @@ private:
     if (const CXXRecordDecl *Holder = Graph.holder(Record))
       Members = Objects.initialised(L, Holder);
     auto Member = Members.begin();
+    unsigned Given = 0; // by position
+    for (unsigned I = 0; I < L->getNumInits(); ++I)
+      if (L->getInit(I) && !isa<ImplicitValueInitExpr, CXXDefaultInitExpr>(L->getInit(I)))
+        Given = I + 1;
     for (const FieldDecl *F : Record->fields()) {
       unsigned At = F->getFieldIndex() + Record->getNumBases();
       std::optional<NodeId> Node = Graph.node(F);
       if (Node && Member != Members.end())
         Node = *Member++;
+      if (Node && Graph.scalars() && Given > 1 && Given > At)
+        Graph.refuse(*Node, L->getExprLoc(), "an initialiser list sets members by their position");
       if (Node && At < L->getNumInits() && L->getInit(At) && !isa<ImplicitValueInitExpr, CXXDefaultInitExpr>(L->getInit(At)))
         Classifier.initialises(*Node, F, L->getInit(At));
     }

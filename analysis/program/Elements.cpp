@@ -150,12 +150,8 @@ void UseClassifier::number(const Expr *E, const Stmt *S, const Pointer &P) {
       return refuse(P, E->getExprLoc(), "a property of an element's type is asked for");
     Graph.facts(P.Node).Sites.Sizes.push_back({*R});
     return;
-  } else if (const CallExpr *Call = dyn_cast<CallExpr>(S); Call && E->isGLValue()) {
-    const FunctionDecl *Callee = Call->getDirectCallee();
-    unsigned I = std::find(Call->arg_begin(), Call->arg_end(), E) - Call->arg_begin();
-    bool Reads = Callee && I < Callee->getNumParams() && onlyDereferenced(Callee->getParamDecl(I), Context);
-    if (!Reads && !(Callee && !View.isUserCode(Callee->getLocation())))
-      return refuse(P, E->getExprLoc(), "an element is passed by reference, and its address may be used to reach its neighbours");
+  } else if (!staysInside(E, Context)) {
+    return refuse(P, E->getExprLoc(), "an element is kept or passed by reference, and its address may be used to reach its neighbours");
   }
   addAccess(Access::Leaf, E, P, {});
   const ImplicitCastExpr *Cast = dyn_cast<ImplicitCastExpr>(S);

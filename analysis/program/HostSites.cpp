@@ -102,7 +102,10 @@ bool UseClassifier::runtimeCall(const CallExpr *Call, const Expr *E, const Point
     if (Known->Bytes >= 0 && unsigned(Known->Bytes) < Call->getNumArgs())
       Site.Count = View.range(Call->getArg(Known->Bytes)->getSourceRange());
     Site.Statement = checkedStatement(Call, Context, View);
-    Site.Block = blockAround(Call, Context, View);
+    Surroundings Around = surroundings(Call, Context);
+    Site.Certain = Around.Certain;
+    if (Around.Block)
+      Site.Block = View.range(Around.Block->getSourceRange());
   }
   HostCall::Pointer Place;
   Place.Argument = Argument;

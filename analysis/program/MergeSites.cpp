@@ -35,6 +35,7 @@ void dropRepeats(Candidate &C) {
     return A.Name == B.Name && A.Where == B.Where;
   });
   dropRepeats(C.Sizes, [](const SizeOf &A, const SizeOf &B) { return A.Operand == B.Operand && A.Instance == B.Instance; });
+  dropRepeats(C.Mentions, [](const Mention &A, const Mention &B) { return A.Name == B.Name; });
   dropRepeats(C.Kernels, [](const KernelParameter &A, const KernelParameter &B) { return A == B; });
   dropRepeats(C.Refusals, [](const Refusal &A, const Refusal &B) {
     return A.Where == B.Where && A.Layout == B.Layout && A.Reason == B.Reason;

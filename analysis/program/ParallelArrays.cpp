@@ -1,5 +1,6 @@
 #include "analysis/program/ParallelArrays.h"
 #include "analysis/program/Assemble.h"
+#include "analysis/program/MergeSites.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -8,6 +9,7 @@ namespace restride {
 template <typename T> static void append(std::vector<T> &To, const std::vector<T> &From) { To.insert(To.end(), From.begin(), From.end()); }
 
 static void addSites(Candidate &To, const Candidate &From) {
+  append(To.Mentions, From.Mentions);
   append(To.Nulls, From.Nulls);
   append(To.Tests, From.Tests);
   append(To.Sizes, From.Sizes);
@@ -38,6 +40,8 @@ static Candidate array(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
     }
   }
   C.Name = C.Array;
+  joinCopies(C);
+  dropRepeats(C);
   return C;
 }
 
@@ -60,7 +64,9 @@ ArrayProgram assembleArrays(ProgramFacts Facts) {
     checkClass(C, Class, Facts);
     for (NodeId N : Class) {
       const NodeFacts &F = Graph.facts(N);
-      ArrayVariable V{Out.P.Candidates.size(), F.Name, F.Owner.empty() ? F.Class : F.Owner, F.Slot, !F.Kernels.empty(), F.Declared, F.Where, F.Sites};
+      ArrayVariable V{Out.P.Candidates.size(), F.Name, F.Owner.empty() ? F.Class : F.Owner, !F.Owner.empty(), F.Slot, !F.Kernels.empty(), F.Declared, F.Null, F.Where, F.Sites};
+      joinCopies(V.Sites);
+      dropRepeats(V.Sites);
       Out.Variables.push_back(std::move(V));
     }
     Out.P.Candidates.push_back(std::move(C));

@@ -11,9 +11,11 @@ struct ArrayVariable {
   size_t Array = 0;   ///< index in ArrayProgram::P.Candidates
   std::string Name;
   std::string Scope;  ///< the function or record it belongs to, or the file
+  bool InFunction = false; ///< Scope is one
   std::string Slot;   ///< of a parameter: the same for all declarations of its function
   bool Device = false; ///< a kernel's parameter
   bool Declared = false; ///< and no argument or value of a call
+  bool Null = false; ///< an argument that is a null pointer
   Location Where;
   Candidate Sites;    ///< its uses
 };
@@ -33,9 +35,14 @@ ArrayProgram assembleArrays(ProgramFacts Facts);
 /// side by side with as many elements each, and a kernel uses them together.
 struct ParallelGroup {
   std::vector<size_t> Arrays;
+  /// Why they cannot be one. Not empty for arrays that are alike in all but a
+  /// use that is not one of a field.
+  std::vector<Refusal> Refusals;
+  std::vector<std::string> Parts; ///< several arrays in one allocation
 };
 
-/// The groups worth a try, the most alike first. They may overlap.
+/// The groups worth a try, the most alike first. They may overlap. Those that
+/// are refused come last.
 std::vector<ParallelGroup> parallelGroups(const ArrayProgram &A);
 
 } // namespace restride

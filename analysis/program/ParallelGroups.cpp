@@ -21,19 +21,39 @@ static const HostCall *allocation(const Candidate &C) {
 
 static bool isPlain(const Element &E) { return E.At.Terms.empty() && E.BaseName.empty(); }
 
-/// Every use of the array would be one of a field.
-static bool canBeField(const Candidate &C) {
-  const HostCall *Made = allocation(C);
-  if (C.refused() || C.OtherConfiguration || !Made || Made->What == HostCall::MallocAsync || !Made->Block || !Made->Whole || !Made->Count ||
-      Made->Elements.empty() || !C.Tests.empty() || !C.Aliases.empty() || !C.Shifts.empty() || C.Accesses.empty())
-    return false;
+static Location where(Range R, const Sources &Text) {
+  const SourceFile &File = Text.at(R.Begin);
+  llvm::StringRef Before = Text.text({File.Text.Begin, R.Begin});
+  return {File.Path, unsigned(Before.count('\n')) + 1, unsigned(Before.size() - (Before.rfind('\n') + 1)) + 1};
+}
+
+/// Why the array cannot be a field: a use that is not one. Nothing if it can.
+static std::optional<Refusal> notAField(const Candidate &C, const HostCall &Made, const Sources &Text) {
+  for (const Refusal &R : C.Refusals)
+    if (R.Layout.empty())
+      return R;
+  if (C.OtherConfiguration)
+    return C.OtherConfiguration;
+  if (!C.Shifts.empty())
+    return Refusal{"", C.Shifts.front().Where, "the pointer is kept in another variable"};
+  if (!C.Aliases.empty())
+    return Refusal{"", where(C.Aliases.front().Declaration, Text), "a pointer into the array is kept in a variable; index the array itself"};
+  if (!C.Tests.empty())
+    return Refusal{"", where(C.Tests.front().Pointer, Text), "the pointer is tested for null"};
   for (const Argument &A : C.Arguments)
     if (!A.Whole.End || !isPlain(A.What) || A.ByReference)
-      return false;
-  for (const HostCall &H : C.Calls)
-    if (!H.Whole || !H.Block || H.What == HostCall::FreeAsync || H.Pointers.size() != 1)
-      return false;
-  return true;
+      return Refusal{"", A.Where, A.Whole.End ? "a pointer into the array is passed on; pass the array and an index" : "a macro passes the pointer on"};
+  for (const HostCall &H : C.Calls) {
+    if (!H.Whole || !H.Block)
+      return Refusal{"", H.Where, "this call is not a statement of a block"};
+    if (H.What == HostCall::FreeAsync || H.What == HostCall::MallocAsync)
+      return Refusal{"", H.Where, "the array is allocated on a stream"};
+    if (H.Pointers.size() != 1)
+      return Refusal{"", H.Where, "the array is copied into itself"};
+  }
+  if (!Made.Whole)
+    return Refusal{"", Made.Where, "this byte count is not seen to be a number of elements times their size"};
+  return std::nullopt;
 }
 
 static std::string indexText(const Access &A, const Sources &Text) {
@@ -69,18 +89,30 @@ public:
 
   std::vector<ParallelGroup> run() {
     std::map<std::tuple<Range, std::string, HostCall::Api>, std::vector<size_t>> Alike;
-    for (size_t I = 0; I < A.P.Candidates.size(); ++I)
-      if (canBeField(A.P.Candidates[I])) {
-        const HostCall &Made = *allocation(A.P.Candidates[I]);
-        Alike[{*Made.Block, Made.Elements, Made.What}].push_back(I);
-      }
-    for (const auto &[Key, Arrays] : Alike) {
+    for (size_t I = 0; I < A.P.Candidates.size(); ++I) {
+      const Candidate &C = A.P.Candidates[I];
+      const HostCall *Made = allocation(C);
+      if (!Made || !Made->Block || !Made->Count || Made->Elements.empty() || C.Accesses.empty())
+        continue;
+      Alike[{*Made->Block, Made->Elements, Made->What}].push_back(I);
+      if (std::optional<Refusal> Why = notAField(C, *Made, A.P.Text))
+        Blocked[I] = *Why;
+      for (const ArrayVariable &V : A.Variables)
+        if (V.Array == I && V.Null)
+          Blocked.try_emplace(I, Refusal{"", V.Where, "a null pointer is passed in the array's place"});
+    }
+    for (const auto &[Key, All] : Alike) {
+      std::vector<size_t> Arrays;
+      llvm::copy_if(All, std::back_inserter(Arrays), [&](size_t I) { return !Blocked.count(I); });
       sameIndices(Arrays);
-      connected(Arrays);
+      connected(Arrays, [&](std::vector<size_t> Group) { propose(std::move(Group)); });
       inputs(Arrays);
       if (Arrays.size() <= 4)
         propose(Arrays);
     }
+    for (const auto &[Key, All] : Alike)
+      connected(All, [&](std::vector<size_t> Group) { refuse(std::move(Group)); });
+    slices();
     return std::move(Out);
   }
 
@@ -90,7 +122,40 @@ private:
       return;
     llvm::sort(Arrays, [&](size_t L, size_t R) { return allocation(A.P.Candidates[L])->Callee < allocation(A.P.Candidates[R])->Callee; });
     if (llvm::none_of(Out, [&](const ParallelGroup &G) { return G.Arrays == Arrays; }))
-      Out.push_back({std::move(Arrays)});
+      Out.push_back({std::move(Arrays), {}, {}});
+  }
+
+  /// Arrays that are alike but for what some of them are used for.
+  void refuse(std::vector<size_t> Arrays) {
+    ParallelGroup G{std::move(Arrays), {}, {}};
+    for (size_t I : G.Arrays)
+      if (auto At = Blocked.find(I); At != Blocked.end())
+        G.Refusals.push_back(At->second);
+    if (G.Arrays.size() >= 2 && G.Arrays.size() <= MaxFields && !G.Refusals.empty())
+      Out.push_back(std::move(G));
+  }
+
+  /// Several pointers of a function into one allocation, used at one index.
+  void slices() {
+    for (size_t I = 0; I < A.P.Candidates.size(); ++I) {
+      const Candidate &C = A.P.Candidates[I];
+      auto Shift = llvm::find_if(C.Shifts, [](const restride::Shift &S) { return !isPlain(S.What); });
+      auto Passed = llvm::find_if(C.Arguments, [](const Argument &A) { return A.Whole.End && !isPlain(A.What); });
+      if (Shift == C.Shifts.end() && Passed == C.Arguments.end())
+        continue;
+      std::map<std::pair<std::string, std::string>, std::set<std::string>> Names; // of a scope and an index
+      for (const ArrayVariable &V : A.Variables)
+        for (const Access &One : V.Sites.Accesses)
+          if (V.Array == I && V.Declared)
+            Names[{V.Scope, indexText(One, A.P.Text)}].insert(V.Name);
+      for (const auto &[Where, Parts] : Names)
+        if (Parts.size() >= 2) {
+          Out.push_back({{I},
+                         {{"", Shift != C.Shifts.end() ? Shift->Where : Passed->Where, "several arrays are parts of one allocation; give each its own"}},
+                         {Parts.begin(), Parts.end()}});
+          break;
+        }
+    }
   }
 
   /// Arrays that every function indexes alike.
@@ -103,7 +168,7 @@ private:
   }
 
   /// Arrays that some function indexes alike, directly or through others.
-  void connected(llvm::ArrayRef<size_t> Arrays) {
+  void connected(llvm::ArrayRef<size_t> Arrays, llvm::function_ref<void(std::vector<size_t>)> Each) {
     std::vector<size_t> Left(Arrays);
     while (!Left.empty()) {
       std::vector<size_t> Group{Left.front()};
@@ -117,7 +182,7 @@ private:
             ++I;
           }
       llvm::sort(Group);
-      propose(Group);
+      Each(Group);
     }
   }
 
@@ -148,6 +213,7 @@ private:
 
   const ArrayProgram &A;
   std::vector<Usage> Use;
+  std::map<size_t, Refusal> Blocked; ///< why an array cannot be a field
   std::vector<ParallelGroup> Out;
 };
 

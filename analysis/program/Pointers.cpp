@@ -1,5 +1,6 @@
 // Where a tracked pointer goes.
 
+#include "analysis/program/CheckedCalls.h"
 #include "analysis/program/Purity.h"
 #include "analysis/program/Uses.h"
 
@@ -138,6 +139,8 @@ void UseClassifier::reference(const Expr *E, const ValueDecl *D) {
     if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && Graph.node(D) != Node)
       Graph.facts(*Node).Sites.MemberNames.push_back({View.range(M->getMemberLoc()), int(*Graph.node(D)), View.where(M->getMemberLoc())});
     P.Base = E;
+    if (Graph.scalars())
+      mention(E, P);
     if (const VarDecl *V = dyn_cast<ParmVarDecl>(D))
       Graph.facts(*Node).Modified |= isModified(Facts, V);
     if (Graph.facts(*Node).Sites.declared())
@@ -150,6 +153,29 @@ void UseClassifier::initialises(NodeId Node, const FieldDecl *Member, const Expr
   if (NodeId All = *Graph.node(Member); All != Node && !Value->IgnoreParenImpCasts()->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
     Graph.facts(Node).Sites.MemberNames.push_back({std::nullopt, int(All), View.where(Value->getExprLoc())});
   flowInto(Node, Value);
+}
+
+/// Where an array of numbers is named, so that no place is forgotten.
+void UseClassifier::mention(const Expr *E, const Pointer &P) {
+  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
+  SourceLocation Name = R ? R->getLocation() : cast<MemberExpr>(E)->getMemberLoc();
+  if (std::optional<Range> R = View.range(Name))
+    Graph.facts(P.Node).Sites.Mentions.push_back({*R, View.where(Name)});
+  else
+    refuse(P, Name, std::string("this use of the pointer") + View.whyNoRange(Name));
+}
+
+/// `d = nullptr;`
+void UseClassifier::nullStatement(const BinaryOperator *Assignment, const Pointer &P) {
+  std::vector<NullValue> &Nulls = Graph.facts(P.Node).Sites.Nulls;
+  std::optional<Range> Value = View.range(Assignment->getRHS()->getSourceRange()), Whole = View.range(Assignment->getSourceRange());
+  if (!Graph.scalars() || Nulls.empty() || !Whole || Nulls.back().Whole != Value)
+    return;
+  Surroundings Around = surroundings(Assignment, Context);
+  if (Around.Statement != Assignment)
+    return;
+  Nulls.back().Statement = *Whole;
+  Nulls.back().Block = View.range(Around.Block->getSourceRange());
 }
 
 void UseClassifier::callResult(const CallExpr *E, NodeId Node) {
@@ -231,7 +257,8 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
           return Unknown();
         if (!resultIsUnused(B))
           return Unknown("the value of an assignment to the pointer is used");
-        return flowInto(P.Node, B->getRHS());
+        flowInto(P.Node, B->getRHS());
+        return nullStatement(B, P);
       }
       std::optional<NodeId> Other = Graph.node(B->getLHS()->IgnoreParens());
       if (!Other)

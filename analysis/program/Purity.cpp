@@ -183,9 +183,66 @@ public:
 
 } // namespace
 
+static bool onlyDereferenced(const VarDecl *V, ASTContext &Context, unsigned Depth);
+static bool staysInside(const Expr *E, ASTContext &Context, unsigned Depth);
+
+/// \p E is bound to a reference parameter of a call.
+static bool staysInCall(const CallExpr *Call, const Expr *E, ASTContext &Context, unsigned Depth) {
+  const FunctionDecl *F = Call->getDirectCallee();
+  unsigned I = std::find(Call->arg_begin(), Call->arg_end(), E) - Call->arg_begin();
+  const CXXMethodDecl *M = dyn_cast_or_null<CXXMethodDecl>(F);
+  bool Operator = M && isa<CXXOperatorCallExpr>(Call);
+  if (Operator && M->isTrivial()) // an assignment
+    return I > 0 || staysInside(Call, Context, Depth);
+  I -= Operator;
+  if (!F || Operator || I >= F->getNumParams() || Depth >= MaxCallDepth)
+    return false;
+  if (!F->getASTContext().getSourceManager().isInSystemHeader(F->getLocation()))
+    return onlyDereferenced(F->getParamDecl(I), Context, Depth + 1) && (!Call->isGLValue() || staysInside(Call, Context, Depth));
+  QualType Result = F->getReturnType(); // std::min, std::swap
+  return Call->isGLValue() ? staysInside(Call, Context, Depth) : Result->isVoidType() || Result->isArithmeticType();
+}
+
+static bool staysInside(const Expr *E, ASTContext &Context, unsigned Depth) {
+  if (!E->isGLValue())
+    return true;
+  auto Parents = Context.getParents(*E);
+  if (Parents.empty())
+    return false;
+  if (const VarDecl *V = Parents[0].get<VarDecl>())
+    return V->getType()->isReferenceType() && onlyDereferenced(V, Context, Depth + 1);
+  const Stmt *S = Parents[0].get<Stmt>();
+  if (!S)
+    return false;
+  if (const CastExpr *C = dyn_cast<CastExpr>(S))
+    return C->getCastKind() == CK_LValueToRValue || C->getType()->isVoidType() ||
+           (C->getCastKind() == CK_NoOp && staysInside(C, Context, Depth));
+  if (const BinaryOperator *B = dyn_cast<BinaryOperator>(S))
+    return (B->isCommaOp() && B->getLHS() == E) || staysInside(B, Context, Depth);
+  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(S); U && U->getOpcode() == UO_AddrOf) {
+    auto Above = Context.getParents(*U);
+    const Stmt *Outer = Above.empty() ? nullptr : Above[0].get<Stmt>();
+    while (Outer && isa<ParenExpr, ImplicitCastExpr>(Outer)) {
+      Above = Context.getParents(*Outer);
+      Outer = Above.empty() ? nullptr : Above[0].get<Stmt>();
+    }
+    const CallExpr *Call = dyn_cast_or_null<CallExpr>(Outer);
+    return Call && Call->getDirectCallee() && touchesOneObject(Call->getDirectCallee());
+  }
+  if (isa<ParenExpr, UnaryOperator, ConditionalOperator, ExprWithCleanups>(S))
+    return staysInside(cast<Expr>(S), Context, Depth);
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(S))
+    return isa<FieldDecl>(M->getMemberDecl()) && staysInside(M, Context, Depth);
+  if (const CallExpr *Call = dyn_cast<CallExpr>(S))
+    return staysInCall(Call, E, Context, Depth);
+  if (const CXXConstructExpr *C = dyn_cast<CXXConstructExpr>(S))
+    return C->getConstructor()->isTrivial();
+  return isa<CompoundStmt, IfStmt, ForStmt, WhileStmt, DoStmt, SwitchCase, LabelStmt>(S); // its value is not used
+}
+
+bool staysInside(const Expr *E, ASTContext &Context) { return staysInside(E, Context, 0); }
+
 static bool onlyDereferenced(const VarDecl *V, ASTContext &Context, unsigned Depth) {
-  if (V->getType()->isReferenceType())
-    return !V->getType().getNonReferenceType()->isArrayType();
   const FunctionDecl *F = dyn_cast<FunctionDecl>(V->getDeclContext());
   const FunctionDecl *Definition = nullptr;
   if (!F || Depth >= MaxCallDepth || !F->hasBody(Definition))
@@ -194,6 +251,8 @@ static bool onlyDereferenced(const VarDecl *V, ASTContext &Context, unsigned Dep
     V = Definition->getParamDecl(P->getFunctionScopeIndex());
   Uses Refs(V);
   Refs.TraverseStmt(Definition->getBody());
+  if (V->getType()->isReferenceType())
+    return llvm::all_of(Refs.Found, [&](const Expr *E) { return staysInside(E, Context, Depth); });
   for (const Expr *E : Refs.Found) {
     const Expr *Child = E;
     const Expr *Parent = nullptr;

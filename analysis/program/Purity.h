@@ -41,6 +41,10 @@ bool worksOnCopies(const clang::FunctionDecl *F);
 /// points to: *v, atomics and cached loads on it, and functions that do no more.
 bool onlyDereferenced(const clang::VarDecl *V, clang::ASTContext &Context);
 
+/// The lvalue \p E is read, assigned, or bound to references of which that is
+/// true. Nobody takes its address to reach what lies beside it.
+bool staysInside(const clang::Expr *E, clang::ASTContext &Context);
+
 /// atomicAdd and its family, __ldg and its family: they touch one object through
 /// their pointer argument.
 bool touchesOneObject(const clang::FunctionDecl *F);

@@ -50,10 +50,18 @@ static void evaluateCalls(Unit &U, unsigned UnitId, Flow &Graph, const Evaluator
     }
     if (!Site.Field.empty())
       continue; // the function itself looks at it
-    if (Graph.scalars())
-      Site.Elements = elementCount(Call.Bytes, Element, Context, U.Facts, Site.Changing);
+    if (Graph.scalars()) {
+      CountText Count = elementCount(Call.Bytes, Element, Context, U.Facts);
+      Site.Elements = std::move(Count.Text);
+      Site.Changing = Count.Changing;
+      for (const Expr *E : Count.Changes) {
+        std::optional<Range> R = View.range(E->getSourceRange());
+        R ? Site.Changes.push_back(*R) : void(Site.Changing = true);
+      }
+    }
     std::set<const FieldDecl *> Members;
     ByteCount Count = byteCount(Call.Bytes, Element, Context, U.Facts, &Members);
+    Site.Scales = Count == ByteCount::Scaled;
     for (const FieldDecl *F : Members)
       Node.CountMembers.push_back({View.place(F->getLocation()), UnitId,
                                    {"", View.where(Call.Bytes->getExprLoc()), "'" + F->getName().str() + "' in this byte count is set in another file too"}});

@@ -18,10 +18,13 @@ ByteCount byteCount(const clang::Expr *Bytes, clang::QualType Element, const cla
                     const UnitFacts &Facts, std::set<const clang::FieldDecl *> *Members = nullptr);
 
 /// How many elements \p Bytes are for, in one spelling for all arrays: "n * m"
-/// for n * m * sizeof(float). \p Changing is set if it depends on variables that
-/// change. Empty if that is not plain to see.
-std::string elementCount(const clang::Expr *Bytes, clang::QualType Element, clang::ASTContext &Context, const UnitFacts &Facts,
-                         bool &Changing);
+/// for n * m * sizeof(float). Empty if that is not plain to see.
+struct CountText {
+  std::string Text;
+  std::vector<const clang::Expr *> Changes; ///< names of its local variables, where they are assigned
+  bool Changing = false; ///< it depends on something that may change anywhere
+};
+CountText elementCount(const clang::Expr *Bytes, clang::QualType Element, clang::ASTContext &Context, const UnitFacts &Facts);
 
 /// The first place in \p Scope where somebody could notice a change of the
 /// size of \p Record: nothing if the record can be aligned in place.

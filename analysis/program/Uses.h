@@ -118,6 +118,8 @@ public:
 private:
   // Pointers.cpp
   void pointer(const clang::Expr *E, Pointer P);
+  void mention(const clang::Expr *E, const Pointer &P);
+  void nullStatement(const clang::BinaryOperator *Assignment, const Pointer &P);
   void pointerArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);
   void pointerInitialises(const clang::VarDecl *V, const clang::Expr *E, const Pointer &P);
   void addressOfPointer(const clang::Expr *E, const Pointer &P);

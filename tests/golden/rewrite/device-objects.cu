@@ -9,6 +9,8 @@
 // RUN: FileCheck %s --check-prefix=PAIR --input-file=%t/out/R-out/soa/in.cu
 // RUN: not ls %t/out/R-r-2/soa
 // RUN: %compile-both %t/out/P-p/soa/in.cu %t/out/P-p-2/asta32/in.cu %t/out/R-r/soa/in.cu %t/out/R-r/asta32/in.cu %t/out/R-out/soa/in.cu %t/out/R-out/asta32/in.cu
+#include <cstdio>
+
 struct P {
   float x, y;
   int id;
