@@ -94,5 +94,5 @@ int main() {
   shift<<<1, 32>>>(s);
   cudaMemcpy(h.out, s.out, 32 * sizeof(R), cudaMemcpyDeviceToHost);
   // PAIR: RSoA_memcpy(h.out, s.out_soa, 32 * sizeof(R), cudaMemcpyDeviceToHost);
-  printf("%s\n", cudaGetErrorString(cudaGetLastError()));
+  printf("%d\n", (int)cudaGetLastError());
 }
