@@ -55,8 +55,8 @@ __global__ void gather(const float *x, const float *y, const int *next, double *
   // TILE: sum[i] = xyz[j >> 5].x[j & 31] + xyz[j >> 5].y[j & 31] + length2(xyz, j); // of a neighbour
   atomicAdd(&z[j], 1.0);
   // ALIGNED: atomicAdd(&xyz[j].z, 1.0);
-  *(z + i) += x[j];
-  // ALIGNED: xyz[i].z += xyz[j].x;
+  *(z + j) += x[i];
+  // ALIGNED: xyz[j].z += xyz[i].x;
 }
 
 int main() {
