@@ -143,7 +143,7 @@ Pieces element(const Move &M, const Element &E) {
 }
 
 std::optional<Edit> accessEdit(const Move &M, const Access &A, HelperNeeds &Needs) {
-  bool ByName = !A.What.BaseName.empty();
+  bool ByName = A.What.Elsewhere;
   Pieces Base = base(A.What), At = index(indexFor(M, A.What), false);
   if (M.L.elementIsRecord()) {
     // The element still is a record; only what an alias named must be spelled out.
@@ -211,7 +211,7 @@ static Edit objectEdit(const MemberCall &C, Pieces Object) {
 std::optional<Edit> memberCallEdit(const Move &M, const MemberCall &C, HelperNeeds &Needs) {
   bool WithSubscripts = false;
   if (M.L.elementIsRecord()) {
-    if (C.What.BaseName.empty() && !C.Deduced)
+    if (!C.What.Elsewhere && !C.Deduced)
       return std::nullopt;
     Pieces Out = element(M, C.What);
     addSteps(Out, C.Path, 0, C.Path.size(), true, true);

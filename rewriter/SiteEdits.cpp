@@ -141,7 +141,7 @@ static std::optional<Pieces> shifted(const Move &M, const Element &What, HelperN
     Needs.Shift = true;
     return call(M.Handle + "_at", {base(What), index(At, false)});
   }
-  if (What.BaseName.empty() && At.Terms.size() == What.At.Terms.size())
+  if (!What.Elsewhere && At.Terms.size() == What.At.Terms.size())
     return std::nullopt; // as it is written
   Pieces With = base(What);
   With.push_back(" + ");
@@ -158,7 +158,7 @@ static std::optional<Pieces> argument(const Move &M, const Argument &A, HelperNe
   }
   if (!A.ByReference)
     return shifted(M, A.What, Needs);
-  if (A.What.BaseName.empty())
+  if (!A.What.Elsewhere)
     return std::nullopt;
   return element(M, A.What);
 }
@@ -177,6 +177,10 @@ std::vector<Edit> siteEdits(const Move &M, HelperNeeds &Needs) {
     if (std::optional<Edit> E = memberCallEdit(M, C, Needs))
       Out.push_back(std::move(*E));
   for (const Alias &A : M.C.Aliases) {
+    if (A.Statement) {
+      Replace(*A.Statement, {}, A.Instance);
+      continue;
+    }
     Pieces With{"const ptrdiff_t " + A.Name + " = "};
     add(With, index(indexFor(M, A.What), false));
     Replace(A.Declaration, With, A.Instance);

@@ -62,6 +62,79 @@ static bool isHidden(const VarDecl *V, const VarDecl *Alias) {
   return !F || !Find.TraverseStmt(F->getBody());
 }
 
+/// The statement with its line, if it has one to itself, and with the blank line
+/// after it at the beginning of a block.
+static Range withLine(Range Statement, llvm::StringRef Text) {
+  llvm::StringRef Before = Text.take_front(Statement.Begin), After = Text.substr(Statement.End);
+  llvm::StringRef Indent = Before.take_back(Before.size() - Before.find_last_not_of(" \t") - 1);
+  llvm::StringRef Rest = After.ltrim(" \t");
+  auto EndsLine = [](llvm::StringRef S) { return S.starts_with("\n") || S.starts_with("\r\n"); };
+  if (!Before.drop_back(Indent.size()).ends_with("\n") || !EndsLine(Rest))
+    return {Statement.Begin, unsigned(Text.size() - Rest.size())};
+  auto NextLine = [](llvm::StringRef S) { return S.substr(S.find('\n') + 1); };
+  Rest = NextLine(Rest);
+  if (Before.rtrim().ends_with("{") && EndsLine(Rest.ltrim(" \t")))
+    Rest = NextLine(Rest);
+  return {unsigned(Before.size() - Indent.size()), unsigned(Text.size() - Rest.size())};
+}
+
+/// The variables of an index that reads well wherever the alias is used: `i`, `i + 1`.
+static bool shortIndex(const Expr *E, std::vector<const VarDecl *> &Variables) {
+  E = E->IgnoreParenImpCasts();
+  const BinaryOperator *B = dyn_cast<BinaryOperator>(E);
+  if (B && B->isAdditiveOp() && !isa<BinaryOperator>(B->getLHS()->IgnoreParenImpCasts()) && !isa<BinaryOperator>(B->getRHS()->IgnoreParenImpCasts()))
+    return shortIndex(B->getLHS(), Variables) && shortIndex(B->getRHS(), Variables);
+  if (isa<IntegerLiteral>(E))
+    return true;
+  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
+  const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+  if (!V || !V->hasLocalStorage() || V->getType().isVolatileQualified() || !V->getType()->isIntegerType())
+    return false;
+  Variables.push_back(V);
+  return true;
+}
+
+/// The declaration of \p V, which becomes an index, where every use of \p V can name \p P
+/// itself: its index is short and keeps its value and its name up to the end of the block.
+std::optional<Range> UseClassifier::needless(const VarDecl *V, const DeclStmt *Statement, const Pointer &P) const {
+  std::vector<const VarDecl *> Index;
+  auto Parents = Context.getParents(*Statement);
+  const CompoundStmt *Block = Parents.empty() ? nullptr : Parents[0].get<CompoundStmt>();
+  if (Graph.scalars() || !Block || !P.Base || P.Terms.size() != 1 || P.Terms[0].Negative || !P.Terms[0].E || !shortIndex(P.Terms[0].E, Index))
+    return std::nullopt;
+  const SourceManager &Manager = View.sourceManager();
+  for (const VarDecl *I : Index) {
+    auto Changes = Facts.Modified.find(I->getLocation().getRawEncoding());
+    for (const DeclRefExpr *R : Changes == Facts.Modified.end() ? std::vector<const DeclRefExpr *>() : Changes->second) {
+      const Stmt *Change = parent(R);
+      const BinaryOperator *Assignment = dyn_cast_or_null<BinaryOperator>(Change);
+      const UnaryOperator *Step = dyn_cast_or_null<UnaryOperator>(Change);
+      bool Plain = (Assignment && Assignment->isAssignmentOp() && Assignment->getLHS() == R) || (Step && Step->isIncrementDecrementOp());
+      bool Before = Manager.isBeforeInTranslationUnit(R->getLocation(), V->getBeginLoc());
+      if (!Plain || (!Before && !Manager.isBeforeInTranslationUnit(Block->getEndLoc(), R->getLocation())))
+        return std::nullopt;
+    }
+    if (isHidden(I, V))
+      return std::nullopt;
+  }
+  struct Search : RecursiveASTVisitor<Search> {
+    bool VisitLambdaExpr(LambdaExpr *) { return false; } // may capture it by its name
+    bool VisitDeclRefExpr(DeclRefExpr *R) {
+      const Stmt *S = R->getDecl() == V ? Classifier->parent(R) : nullptr;
+      const CastExpr *Cast = dyn_cast_or_null<CastExpr>(S);
+      return !(Cast && Cast->getType()->isVoidType()) && !(S && Classifier->resultIsUnused(R));
+    }
+    const UseClassifier *Classifier = nullptr;
+    const VarDecl *V = nullptr;
+  } Find;
+  Find.Classifier = this;
+  Find.V = V;
+  if (const FunctionDecl *F = dyn_cast<FunctionDecl>(V->getDeclContext()); !F || !Find.TraverseStmt(F->getBody()))
+    return std::nullopt;
+  std::optional<Range> Out = View.range(Statement->getSourceRange());
+  return Out ? std::optional(withLine(*Out, View.buffer())) : std::nullopt;
+}
+
 void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
   std::string Name = V->getName().str();
   auto Unknown = [&](std::string Why) { refuse(P, V->getLocation(), "'" + Name + "' " + std::move(Why)); };
@@ -95,8 +168,9 @@ void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
     return Unknown("is declared by a macro");
   if (isHidden(BaseVariable, V))
     return Unknown("stands on '" + BaseVariable->getName().str() + "', a name that is declared twice here");
-  Facts.Aliases[V->getLocation().getRawEncoding()] = {P.Node, BaseVariable, Base, Name};
-  Graph.facts(P.Node).Sites.Aliases.push_back({*Whole, Name, *What});
+  std::optional<Range> Needless = needless(V, Statement, P);
+  Facts.Aliases[V->getLocation().getRawEncoding()] = {P.Node, BaseVariable, Base, Name, Needless ? std::optional(P) : std::nullopt};
+  Graph.facts(P.Node).Sites.Aliases.push_back({*Whole, Name, *What, Needless});
 }
 
 } // namespace restride

@@ -51,6 +51,7 @@ struct Element {
   std::string BaseName; ///< not empty: used in place of Base
   Index At;
   bool ToElement = false; ///< Base is a reference to an element, and no pointer
+  bool Elsewhere = false; ///< named by an alias: Base and index stand at its declaration
 };
 
 /// One step from an element into it: a member, and after a member array its
@@ -100,6 +101,7 @@ struct Alias {
   Range Declaration; ///< without the semicolon
   std::string Name;
   Element What;
+  std::optional<Range> Statement; ///< goes with its line where every use of the name is p[i] instead
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 

@@ -90,6 +90,7 @@ std::optional<Element> UseClassifier::elementOf(const Pointer &P, SourceLocation
   } else {
     Out.BaseName = P.BaseName;
   }
+  Out.Elsewhere = P.Elsewhere || !P.Base;
   Out.ToElement = P.Base && Graph.facts(P.Node).ToElement;
   if (orderMatters(operands(P))) {
     refuse(P, L, "the order in which the parts of this access are evaluated matters, and would change");
@@ -124,9 +125,14 @@ std::optional<Element> UseClassifier::elementOf(const Pointer &P, SourceLocation
 void UseClassifier::reference(const Expr *E, const ValueDecl *D) {
   if (auto At = Facts.Aliases.find(D->getLocation().getRawEncoding()); At != Facts.Aliases.end()) {
     Pointer P;
-    P.Node = At->second.Node;
-    P.BaseName = At->second.Base;
-    P.Terms.push_back({nullptr, At->second.Name, false});
+    if (At->second.Instead) {
+      P = *At->second.Instead;
+      P.Elsewhere = true;
+    } else {
+      P.Node = At->second.Node;
+      P.BaseName = At->second.Base;
+      P.Terms.push_back({nullptr, At->second.Name, false});
+    }
     if (D->getType()->isReferenceType())
       element(E, P);
     else

@@ -29,6 +29,7 @@ struct Pointer {
     bool Negative = false;
   };
   std::vector<Term> Terms;
+  bool Elsewhere = false; ///< Base and Terms stand where an alias is declared
 };
 
 /// What is evaluated to find the element: the pointer's expression and the terms.
@@ -40,6 +41,7 @@ struct AliasFacts {
   const clang::VarDecl *BaseVariable;
   std::string Base; ///< its name as written: "geo::table"
   std::string Name;
+  std::optional<Pointer> Instead; ///< what takes the alias's place; its declaration goes
 };
 
 /// A call of a member function or operator that works on an element in place.
@@ -131,6 +133,7 @@ private:
   bool aliasBase(const Pointer &P, const clang::VarDecl *V);
   bool allocatedOnceBefore(const clang::VarDecl *Base, const clang::VarDecl *V);
   void makeAlias(const clang::VarDecl *V, const Pointer &P);
+  std::optional<Range> needless(const clang::VarDecl *V, const clang::DeclStmt *Statement, const Pointer &P) const;
   // Elements.cpp
   void element(const clang::Expr *E, Pointer P);
   void member(const clang::Expr *E, const Pointer &P, std::vector<const clang::Expr *> Path);

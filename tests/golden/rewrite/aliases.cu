@@ -1,4 +1,5 @@
-// References and pointers to an element that never change become an index.
+// References and pointers to an element that never change become an index, and
+// go where the index they are made of can stand in their place.
 // RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/in.cu
 // RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
 // RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
@@ -22,9 +23,8 @@ __global__ void k(P *p, int n, int i) {
   // SOA: p.x[r] = p.y[r];
   // ALIGN: p[r].x = p[r].y;
   const P &c = p[n + 1];
-  // SOA: const ptrdiff_t c = n + 1;
   auto &a = p[c.n];
-  // SOA: const ptrdiff_t a = p.n[c];
+  // SOA-NEXT: const ptrdiff_t a = p.n[n + 1];
   P t = r;
   // SOA: P t = PSoA_load(p, r);
   // ALIGN: P t = p[r];
@@ -50,6 +50,51 @@ __global__ void k(P *p, int n, int i) {
   }
 }
 
+// SOA-LABEL: __global__ void names(PSoA p, int n) {
+__global__ void names(P *p, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    P &r = p[i]; // this thread's own
+
+    r.x += r.y;
+    P *next = &p[i + 1];
+    const P &last = p[64 - 1];
+    if (i + 1 < n)
+      r.y += next->n + last.n;
+    // SOA-NEXT: for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    // SOA-NEXT: // this thread's own
+    // SOA-EMPTY:
+    // SOA-NEXT: p.x[i] += p.y[i];
+    // SOA-NEXT: if (i + 1 < n)
+    // SOA-NEXT: p.y[i] += p.n[i + 1] + p.n[64 - 1];
+    // ALIGN: p[i].y += p[i + 1].n + p[64 - 1].n;
+  }
+  int k = threadIdx.x;
+  P &changes = p[k];
+  k += 32;
+  changes.x += 1;
+  // SOA: const ptrdiff_t changes = k;
+  // SOA: p.x[changes] += 1;
+  P &hides = p[k];
+  for (int k = 0; k < 2; ++k)
+    hides.x += k;
+  // SOA: const ptrdiff_t hides = k;
+  // SOA: p.x[hides] += k;
+  int *address = &k;
+  P &far = p[k];
+  *address = 7;
+  far.x *= 2;
+  // SOA: const ptrdiff_t far = k;
+  // SOA: p.x[far] *= 2;
+}
+
+// SOA-LABEL: __global__ void captured(PSoA p, int i) {
+__global__ void captured(P *p, int i) {
+  P &r = p[i];
+  auto twice = [&] { return 2 * r.x; };
+  // SOA: const ptrdiff_t r = i;
+  p[i].y = twice();
+}
+
 static_assert(sizeof(P) == 12, "the host keeps its record");
 
 int main() {
@@ -60,6 +105,8 @@ int main() {
   cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);
   for (int i = 0; i < 32; ++i) // one thread: they would meet
     k<<<1, 1>>>(d, 1, i);
+  names<<<1, 32>>>(d, 32);
+  captured<<<1, 1>>>(d, 5);
   cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
   for (const P &p : h)
     printf("%g %g %d\n", p.x, p.y, p.n);

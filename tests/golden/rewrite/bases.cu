@@ -40,8 +40,8 @@ __global__ void k(Body *p, int n) {
   // SOA: p.kind[i] = 2;
   Body &b = p[i];
   b.mass = b.at.y;
-  // SOA: p.mass[b] = p.at.y[b];
-  // ALIGN: p[b].mass = p[b].at.y;
+  // SOA: p.mass[i] = p.at.y[i];
+  // ALIGN: p[i].mass = p[i].at.y;
   b.move(0.5f);
   Body t = i < j ? p[i] : p[j];
   // SOA: Body t = i < j ? BodySoA_load(p, i) : BodySoA_load(p, j);

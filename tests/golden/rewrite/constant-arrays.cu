@@ -36,10 +36,9 @@ __global__ void k(float *out, int n) {
   P p = table[i];
   // SOA: P p = PArrays_load(table, i);
   const P &q = other[i];
-  // OTHER: const ptrdiff_t q = i;
   float s = p.x + table[i].pos.b + table[i].n[1] + both(table[i]) + q.n[0] + (other + i)->x + table->x;
   // SOA: table.pos.b[i] + table.n[1][i] + both(PArrays_load(table, i)) + q.n[0] + (other + i)->x + table.x[0];
-  // OTHER: table[i].n[1] + both(table[i]) + other.n[0][q] + other.x[i] + table->x;
+  // OTHER: table[i].n[1] + both(table[i]) + other.n[0][i] + other.x[i] + table->x;
   Vec v = other[i].pos;
   // OTHER: Vec v = PArrays_load(other, i).pos;
   out[i] = s + v.a + (float)second(i);

@@ -32,10 +32,9 @@ __global__ void step(int n) {
   geo::cells[i].y = geo::cells[(i + 1) % n].z;
   // SOA: geo::cells.y[i] = geo::cells.z[(i + 1) % n];
   P &c = geo::cells[i];
-  // SOA: const ptrdiff_t c = i;
   c.x *= 2;
-  // SOA: geo::cells.x[c] *= 2;
-  // ALIGN: geo::cells[c].x *= 2;
+  // SOA: geo::cells.x[i] *= 2;
+  // ALIGN: geo::cells[i].x *= 2;
   P *own = &geo::cells[i];
   own->x += own->z;
   add(i & 1, 1);

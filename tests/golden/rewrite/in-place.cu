@@ -134,8 +134,8 @@ __global__ void k(Body *p, Body *q, int n) {
   // ALIGN: q[r].pos += p[i].vel;
   Body *s = &p[i];
   s->pos.limit(i - 3);
-  // SOA: BodySoA_pos_limit(p, s, i - 3);
-  // ALIGN: p[s].pos.limit(i - 3);
+  // SOA: BodySoA_pos_limit(p, i, i - 3);
+  // ALIGN: p[i].pos.limit(i - 3);
   p[i][1] = p[i][0] + 1;
   // SOA: BodySoA_subscript(p, i, 1) = BodySoA_load(p, i)[0] + 1;
   if (p[i].take(1))

@@ -37,10 +37,9 @@ int main() {
   // ALIGN: PAlign16_mallocManaged(&m, n * sizeof(P));
   for (int i = 0; i < n; ++i) {
     P &r = m[i];
-    // SOA: const ptrdiff_t r = i;
     r.x = i;
-    // SOA: m.x[r] = i;
-    // TILE: m[r >> 5].x[r & 31] = i;
+    // SOA: m.x[i] = i;
+    // TILE: m[i >> 5].x[i & 31] = i;
     m[i].y = m[i].n = 0;
   }
   P first = {1, 2, 3};

@@ -62,8 +62,8 @@ __global__ void k(geo::Body *p, int n) {
   // ALIGN: p[i].fore += p[i].r;
   geo::Body &q = p[i];
   q.links[i % 2].weight += q.back;
-  // SOA: p.links[i % 2].weight[q] += p.back[q];
-  // ALIGN: p[q].links[i % 2].weight += p[q].back;
+  // SOA: p.links[i % 2].weight[i] += p.back[i];
+  // ALIGN: p[i].links[i % 2].weight += p[i].back;
   auto v = p[i].vel;
   // SOA: auto v = BodySoA_load(p, i).vel;
   p[i].pos.y = v.y + grow(p[i].size);

@@ -66,12 +66,10 @@ __global__ void k(P *p, int n, int i) {
   // TILE: PTile32_store(p, i + n, t);
   // ALIGN: static_cast<P &>(p[i + n]) = t;
   P &r = p[i];
-  // SOA: const ptrdiff_t r = i;
-  // ALIGN: const ptrdiff_t r = i;
   push(r, 3);
-  // SOA: push(p, r, 3);
-  // TILE: push(p, r, 3);
-  // ALIGN: push(p[r], 3);
+  // SOA: push(p, i, 3);
+  // TILE: push(p, i, 3);
+  // ALIGN: push(p[i], 3);
   clear(p[i + 2 * n]);
   // SOA: clear(p, i + 2 * n);
   // TILE: clear(p, i + 2 * n);

@@ -31,9 +31,8 @@ template <int N> __global__ void sum(const P *p, float *out) {
   // SOA: atomicAdd(&tile.count[0], 1);
   __syncthreads();
   P *last = &tile[N - 1];
-  // SOA: const ptrdiff_t last = N - 1;
   out[blockIdx.x * N + t] = s + last->z + tile->count;
-  // SOA: out[blockIdx.x * N + t] = s + tile.z[last] + tile.count[0];
+  // SOA: out[blockIdx.x * N + t] = s + tile.z[N - 1] + tile.count[0];
 }
 
 __global__ void turn(P *p, int n) {
