@@ -158,7 +158,8 @@ void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
     return Unknown("is a pointer into the array that changes");
   auto Parents = Context.getParents(*V);
   const DeclStmt *Statement = Parents.empty() ? nullptr : Parents[0].get<DeclStmt>();
-  if (!Statement || !Statement->isSingleDecl())
+  std::optional<Range> Needless = Statement ? needless(V, Statement, P) : std::nullopt;
+  if (!Statement || (!Statement->isSingleDecl() && !Needless))
     return Unknown("is an element's other name, and is declared together with others");
   std::optional<Element> What = elementOf(P, V->getLocation());
   if (!What)
@@ -168,9 +169,8 @@ void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
     return Unknown("is declared by a macro");
   if (isHidden(BaseVariable, V))
     return Unknown("stands on '" + BaseVariable->getName().str() + "', a name that is declared twice here");
-  std::optional<Range> Needless = needless(V, Statement, P);
   Facts.Aliases[V->getLocation().getRawEncoding()] = {P.Node, BaseVariable, Base, Name, Needless ? std::optional(P) : std::nullopt};
-  Graph.facts(P.Node).Sites.Aliases.push_back({*Whole, Name, *What, Needless});
+  Graph.facts(P.Node).Sites.Aliases.push_back({*Whole, Name, *What, Needless, unsigned(std::distance(Statement->decl_begin(), Statement->decl_end())), View.where(V->getLocation())});
 }
 
 } // namespace restride

@@ -102,6 +102,8 @@ struct Alias {
   std::string Name;
   Element What;
   std::optional<Range> Statement; ///< goes with its line where every use of the name is p[i] instead
+  unsigned Together = 1; ///< the names that the statement declares
+  Location Where;
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 

@@ -3,6 +3,7 @@
 #include "analysis/program/Launches.h"
 #include "analysis/program/UnitVisitor.h"
 
+#include "clang/AST/ASTLambda.h"
 #include "clang/AST/ParentMapContext.h"
 #include "clang/Basic/SourceManager.h"
 
@@ -30,6 +31,8 @@ public:
       member(F);
     if (!Node)
       return true;
+    if (isa<ParmVarDecl>(D) && isLambdaCallOperator(D->getDeclContext()))
+      Graph.refuse(*Node, D->getLocation(), "'" + D->getName().str() + "' is a parameter of a lambda, whose calls are not followed; make it a function");
     QualType T = D->getType().getNonReferenceType();
     if (T.isVolatileQualified() || (T->isPointerType() && T->getPointeeType().isVolatileQualified()))
       Graph.refuse(*Node, D->getLocation(), "'" + D->getName().str() + "' is volatile");

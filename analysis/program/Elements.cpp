@@ -128,7 +128,7 @@ void UseClassifier::element(const Expr *E, Pointer P) {
   }
   if (const CallExpr *Call = dyn_cast<CallExpr>(S)) {
     if (!elementArgument(Call, E, P))
-      Unknown("an element is passed by reference");
+      Unknown("an element is passed by reference" + (Call->getDirectCallee() ? " to '" + Call->getDirectCallee()->getNameAsString() + "'" : ""));
     return;
   }
   if (isa<ConditionalOperator>(S))

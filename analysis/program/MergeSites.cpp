@@ -40,6 +40,9 @@ void dropRepeats(Candidate &C) {
   dropRepeats(C.Refusals, [](const Refusal &A, const Refusal &B) {
     return A.Where == B.Where && A.Layout == B.Layout && A.Reason == B.Reason;
   });
+  for (const Alias &A : C.Aliases)
+    if (A.Statement && llvm::count_if(C.Aliases, [&](const Alias &B) { return A.Statement == B.Statement && A.Instance == B.Instance; }) < A.Together)
+      C.Refusals.push_back({"", A.Where, "'" + A.Name + "' is an element's other name, and is declared together with what is none"});
   // One text that reads differently in two instantiations cannot be edited.
   auto Conflict = [&](const auto &A, const auto &B) {
     if (A.Whole == B.Whole && A.Instance == B.Instance)

@@ -82,7 +82,8 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
       return Graph.unite(Node, Graph.callResult(C, *Other, Caller));
   if (E->getType()->isArrayType() || allocatesHostMemory(E))
     return From(Origin::Host, "an array that is not cudaMalloc's");
-  From(Origin::Unknown, "a value that cannot be followed");
+  const ArraySubscriptExpr *OneOfMany = dyn_cast<ArraySubscriptExpr>(E);
+  From(Origin::Unknown, OneOfMany ? "an array of pointers; give each array a pointer of its own" : "a value that cannot be followed");
 }
 
 /// \p Node is a reference parameter: the argument is an element, or an object of its own.

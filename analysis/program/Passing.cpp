@@ -3,6 +3,8 @@
 #include "analysis/program/Purity.h"
 #include "analysis/program/Uses.h"
 
+#include "clang/AST/ASTLambda.h"
+
 using namespace clang;
 
 namespace restride {
@@ -53,6 +55,8 @@ void UseClassifier::pointerArgument(const CallExpr *Call, const Expr *E, const P
     return;
   if (Graph.scalars() && touchesOneObject(Callee))
     return addAccess(Access::Address, E, P, {}); // atomicAdd(x + i, 1)
+  if (isLambdaCallOperator(Callee))
+    return Unknown("the pointer is passed to a lambda, whose calls are not followed; make it a function");
   std::string Name = "'" + Callee->getNameAsString() + "'";
   unsigned Argument = std::find(Call->arg_begin(), Call->arg_end(), E) - Call->arg_begin();
   if (isa<CXXOperatorCallExpr>(Call) || Argument >= Callee->getNumParams())

@@ -13,7 +13,7 @@ __global__ void k(P *p, P *other, int n) {
   p = other;
   q->x = 1;
   // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'a' is an element's other name, and is declared together with others
-  P &a = other[0], &b = other[1];
+  P &a = other[n * n], &b = other[1];
   a.x = b.x;
   P &r = other[n];
   {
@@ -23,6 +23,13 @@ __global__ void k(P *p, P *other, int n) {
   }
   // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: a pointer into the array is chosen by a condition
   P *c = n ? &other[0] : &other[1];
+}
+
+__global__ void together(P *p) {
+  P t;
+  // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'e' is an element's other name, and is declared together with what is none
+  P &e = p[1], &f = t;
+  e.x = f.x;
 }
 
 __global__ void hides(P *p, int n) {

@@ -48,7 +48,7 @@ int main() {
   ::d<<<1, 1>>>(trailing(d));
   E *e[2];
   cudaMalloc(&e[0], 64 * sizeof(E));
-  // CHECK-DAG: in.cu:{{.*}} refused: the pointer comes from a value that cannot be followed
+  // CHECK-DAG: in.cu:{{.*}} refused: the pointer comes from an array of pointers; give each array a pointer of its own
   ::e<<<1, 1>>>(e[0]);
   cudaMalloc(&beside, 64 * sizeof(G));
   g<<<1, 1>>>(beside);

@@ -19,7 +19,7 @@ __device__ P &at(P *p, int i) {
 __global__ void k(P *p, int n) {
   P t;
   at(p, n).x = 1;
-  // CHECK-DAG: elements.cu:[[@LINE+1]]:{{.*}} refused: an element is passed by reference
+  // CHECK-DAG: elements.cu:[[@LINE+1]]:{{.*}} refused: an element is passed by reference to 'is'
   t.x = t.is(p[n]);
   // CHECK-DAG: elements.cu:[[@LINE+1]]:{{.*}} refused: the reference that 'first' gives back is kept or passed on
   const float &kept = p[n].first();

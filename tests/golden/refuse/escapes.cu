@@ -49,12 +49,17 @@ __global__ void launched(C *p) {}
 __global__ void d(volatile D *d) { d[0].x = 1; }
 
 __global__ void e(E *p) {
+  auto first = [](E *q) { return q[0].x; };
+  // CHECK-DAG: escapes.cu:[[@LINE+1]]:{{.*}} refused: the pointer is passed to a lambda, whose calls are not followed; make it a function
+  first(p);
   // CHECK-DAG: escapes.cu:[[@LINE+1]]:{{.*}} refused: a lambda captures the pointer under another name
   auto f = [q = p] { q[0].x = 1; };
   f();
 }
 
 int main() {
+  // CHECK-DAG: escapes.cu:[[@LINE+1]]:{{.*}} refused: 'q' is a parameter of a lambda, whose calls are not followed; make it a function
+  auto launch = [](C *q) { launched<<<1, 1>>>(q); };
   B *b = nullptr;
   // CHECK-DAG: escapes.cu:[[@LINE+1]]:{{.*}} refused: {{the pointer is passed to 'printf', which takes anything|the pointer is passed to a function that takes any pointer and whose use of it is not known}}
   printf("%p\n", b);

@@ -56,8 +56,7 @@ __global__ void names(P *p, int n) {
     P &r = p[i]; // this thread's own
 
     r.x += r.y;
-    P *next = &p[i + 1];
-    const P &last = p[64 - 1];
+    const P *next = &p[i + 1], &last = p[64 - 1];
     if (i + 1 < n)
       r.y += next->n + last.n;
     // SOA-NEXT: for (int i = threadIdx.x; i < n; i += blockDim.x) {

@@ -24,11 +24,11 @@ template <typename T, int Width = 2> __global__ void k(P *__restrict__ p, T by, 
   // TILE: template <typename T, int Width = 2> __global__ void k(PTile32 *__restrict__ p, T by, int n, int i) {
   P &r = p[i + Width];
   r.y *= by;
-  // SOA: p.y[r] *= by;
+  // SOA: p.y[i + Width] *= by;
   scale<Width>(p, by);
   if constexpr (Width == 2)
     p[Width].x = r.x;
-  // SOA: p.x[Width] = p.x[r];
+  // SOA: p.x[Width] = p.x[i + Width];
   P t = p[i];
   p[n] = t;
 }
