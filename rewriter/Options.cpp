@@ -30,6 +30,8 @@ static cl::opt<std::string> EmitVariants("emit-variants",
                                          cl::value_desc("DIR"), cl::cat(Category));
 static cl::opt<std::string> ReportFile("report", cl::desc("Write all findings and scores to FILE.json"),
                                        cl::value_desc("FILE"), cl::cat(Category));
+static cl::opt<std::string> ExportFixes("export-fixes", cl::desc("Write what would change to FILE, for clang-apply-replacements"),
+                                        cl::value_desc("FILE"), cl::cat(Category));
 static cl::opt<std::string> Gpu("gpu",
                                 cl::desc("Predict for this GPU: a profile's name or a .yaml file (default: h200)"),
                                 cl::value_desc("NAME|FILE.yaml"), cl::init("h200"), cl::cat(Category));
@@ -107,6 +109,8 @@ static Error checkTogether(const Options &O) {
     return createStringError("--in-place and --check exclude each other");
   if (O.InPlace && O.List)
     return createStringError("--in-place and --list exclude each other");
+  if (O.InPlace && !O.ExportFixes.empty())
+    return createStringError("--in-place and --export-fixes exclude each other");
   if (!O.ReportFile.empty() && sys::path::extension(O.ReportFile) != ".json")
     return createStringError("--report=" + O.ReportFile + ": the name must end in .json");
   if (!O.Layout.empty() && !is_contained(layoutNames(), O.Layout))
@@ -127,6 +131,7 @@ Expected<Options> parseOptions(int Argc, const char *const *Argv) {
   O.Structs = Structs;
   O.EmitVariants = EmitVariants;
   O.ReportFile = ReportFile;
+  O.ExportFixes = ExportFixes;
   O.Gpu = Gpu;
   O.CudaPath = CudaPath;
   O.Flags.BuildPath = BuildPath;

@@ -25,6 +25,7 @@ struct Options {
   std::vector<std::string> Structs; ///< only these records; empty: all
   std::string EmitVariants;         ///< folder; empty: none
   std::string ReportFile;           ///< ends in .json; empty: none
+  std::string ExportFixes;          ///< empty: none
   std::string Gpu = "h200";         ///< a shipped name or a .yaml file
   CostModel Model = CostModel::Throughput;
   PtxCompiler Compiler = PtxCompiler::Clang;

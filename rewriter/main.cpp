@@ -3,6 +3,7 @@
 #include "rewriter/EmitVariants.h"
 #include "rewriter/Options.h"
 #include "rewriter/Pipeline.h"
+#include "rewriter/views/FixesView.h"
 #include "rewriter/views/JsonView.h"
 #include "rewriter/views/TextView.h"
 
@@ -33,6 +34,13 @@ static Error writeReports(const Options &O, const Report &R) {
     raw_string_ostream OS(Json);
     printJson(R, OS);
     if (Error E = writeFile(O.ReportFile, Json))
+      return E;
+  }
+  if (!O.ExportFixes.empty()) {
+    Expected<std::string> Fixes = fixes(R);
+    if (!Fixes)
+      return Fixes.takeError();
+    if (Error E = writeFile(O.ExportFixes, *Fixes))
       return E;
   }
   return O.EmitVariants.empty() ? Error::success() : emitVariants(R, O.EmitVariants);

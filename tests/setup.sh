@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(
   g++ cmake ninja-build ccache python3 patch
-  clang-22 llvm-22-dev llvm-22-tools libclang-22-dev libclang-cpp22-dev
+  clang-22 clang-tools-22 llvm-22-dev llvm-22-tools libclang-22-dev libclang-cpp22-dev
   libyaml-cpp-dev libgtest-dev
 )
 

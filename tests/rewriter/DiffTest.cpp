@@ -19,6 +19,30 @@ TEST(Diff, isUnified) {
 
 TEST(Diff, ofNothingIsEmpty) { EXPECT_EQ(diff({"sim.cu", "a\n", "a\n"}), ""); }
 
+/// What is left when the hunks are put in is the text after.
+std::string applied(const Report::Change &Change) {
+  llvm::Expected<std::vector<Hunk>> All = hunks(Change);
+  if (!All)
+    return "error: " + llvm::toString(All.takeError());
+  std::string Text = Change.Before;
+  for (size_t I = All->size(); I-- > 0;)
+    Text.replace((*All)[I].Offset, (*All)[I].Length, (*All)[I].Text);
+  return Text;
+}
+
+TEST(Diff, isMadeOfHunks) {
+  llvm::Expected<std::vector<Hunk>> All = hunks({"sim.cu", "a\nb\nc\nd\n", "x\na\nB\nC\nd\ne\n"});
+  ASSERT_TRUE(bool(All)) << llvm::toString(All.takeError());
+  ASSERT_EQ(All->size(), 3u);
+  EXPECT_EQ((*All)[1].Offset, 2u);
+  EXPECT_EQ((*All)[1].Length, 4u);
+  EXPECT_EQ((*All)[1].Text, "B\nC\n");
+  const std::vector<std::string> Texts = {"", "a", "a\n", "a\nb", "a\n\nb\n", "\n", "\n\n", "b\na\n", "x\na\nB\nC\nd\ne\n", "a\nb\nc\nd\n", "a\r\nb\r\n"};
+  for (const std::string &Before : Texts)
+    for (const std::string &After : Texts)
+      EXPECT_EQ(applied({"sim.cu", Before, After}), After) << "from '" << Before << "'";
+}
+
 TEST(Diff, isPlainWhereThereIsNoTerminal) {
   std::string Text;
   llvm::raw_string_ostream OS(Text);
