@@ -114,7 +114,8 @@ std::optional<Range> UseClassifier::needless(const VarDecl *V, const DeclStmt *S
       if (!Plain || (!Before && !Manager.isBeforeInTranslationUnit(Block->getEndLoc(), R->getLocation())))
         return std::nullopt;
     }
-    if (isHidden(I, V))
+    // A lambda's own code is not all that changes what it captures.
+    if (I->getDeclContext() != V->getDeclContext() || isHidden(I, V))
       return std::nullopt;
   }
   struct Search : RecursiveASTVisitor<Search> {

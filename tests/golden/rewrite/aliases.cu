@@ -92,6 +92,16 @@ __global__ void captured(P *p, int i) {
   auto twice = [&] { return 2 * r.x; };
   // SOA: const ptrdiff_t r = i;
   p[i].y = twice();
+  int j = 0;
+  auto next = [&] { ++j; };
+  auto each = [&] {
+    P &own = p[j];
+    next();
+    own.x += 1;
+    // SOA: const ptrdiff_t own = j;
+    // SOA: p.x[own] += 1;
+  };
+  each();
 }
 
 static_assert(sizeof(P) == 12, "the host keeps its record");
