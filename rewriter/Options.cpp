@@ -34,7 +34,7 @@ static cl::opt<std::string> ExportFixes("export-fixes", cl::desc("Write what wou
                                         cl::value_desc("FILE"), cl::cat(Category));
 static cl::opt<std::string> Gpu("gpu",
                                 cl::desc("Predict for this GPU: a profile's name or a .yaml file (default: h200)"),
-                                cl::value_desc("NAME|FILE.yaml"), cl::init("h200"), cl::cat(Category));
+                                cl::value_desc("NAME|FILE.yaml"), cl::cat(Category));
 static cl::opt<std::string> Model("cost-model", cl::desc("throughput (default) or thesis"), cl::value_desc("NAME"),
                                   cl::init("throughput"), cl::cat(Category));
 static cl::opt<std::string> Compiler("ptx-compiler", cl::desc("clang (default, in process) or nvcc"),
@@ -49,6 +49,9 @@ static cl::list<std::string> ExtraArgs("extra-arg", cl::desc("One more compiler 
                                        cl::value_desc("FLAG"), cl::cat(Category));
 static cl::opt<unsigned> Jobs("j", cl::desc("Variants compiled at a time (default: one per processor)"),
                               cl::value_desc("N"), cl::init(0), cl::Prefix, cl::cat(Category));
+
+static cl::opt<bool> DumpConfig("dump-config", cl::desc("Print the configuration that holds for FILE, or here, and end"), cl::cat(Category));
+static cl::opt<bool> VerifyConfig("verify-config", cl::desc("Only check the configuration that holds for FILE, or here"), cl::cat(Category));
 
 static constexpr StringRef Models[] = {"throughput", "thesis"};
 static constexpr StringRef Compilers[] = {"clang", "nvcc"};
@@ -102,6 +105,8 @@ static Error parseCommandLine(ArrayRef<const char *> Args) {
 
 /// What the options say together.
 static Error checkTogether(const Options &O) {
+  if (O.DumpConfig || O.VerifyConfig)
+    return Error::success();
   if (O.Files.empty() && O.Flags.BuildPath.empty())
     return createStringError("no input file; usage: restride [options] FILE... [-- compiler flags], or -p DIR for all files of its "
                              "compile_commands.json");
@@ -134,6 +139,8 @@ Expected<Options> parseOptions(int Argc, const char *const *Argv) {
   O.ExportFixes = ExportFixes;
   O.Gpu = Gpu;
   O.CudaPath = CudaPath;
+  O.DumpConfig = DumpConfig;
+  O.VerifyConfig = VerifyConfig;
   O.Flags.BuildPath = BuildPath;
   O.Flags.Extra = ExtraArgs;
   O.Jobs = Jobs ? unsigned(Jobs) : std::max(1u, std::thread::hardware_concurrency());
@@ -148,6 +155,23 @@ Expected<Options> parseOptions(int Argc, const char *const *Argv) {
   if (Error E = checkTogether(O))
     return E;
   return O;
+}
+
+Expected<std::vector<std::string>> configure(Options &O) {
+  std::vector<std::string> Used, Files = O.Files;
+  if (Files.empty()) // a name in the folder whose configuration is meant
+    Files.push_back(O.Flags.BuildPath.empty() ? ConfigName : O.Flags.BuildPath + "/" + ConfigName);
+  for (const std::string &File : Files) {
+    Expected<Config> C = findConfig(File, Used);
+    if (!C)
+      return C.takeError();
+    O.Project = inherit(std::move(O.Project), *C);
+  }
+  if (O.Gpu.empty())
+    O.Gpu = O.Project.Gpu.value_or(DefaultGpu);
+  sort(Used);
+  Used.erase(std::unique(Used.begin(), Used.end()), Used.end());
+  return Used;
 }
 
 } // namespace restride

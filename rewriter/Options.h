@@ -1,6 +1,7 @@
 // The command line as values.
 #pragma once
 
+#include "rewriter/Config.h"
 #include "rewriter/SourceCommand.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -26,16 +27,26 @@ struct Options {
   std::string EmitVariants;         ///< folder; empty: none
   std::string ReportFile;           ///< ends in .json; empty: none
   std::string ExportFixes;          ///< empty: none
-  std::string Gpu = "h200";         ///< a shipped name or a .yaml file
+  std::string Gpu;                  ///< a shipped name or a .yaml file; empty: the configuration's
   CostModel Model = CostModel::Throughput;
   PtxCompiler Compiler = PtxCompiler::Clang;
   std::string CudaPath; ///< empty: look for it
   FlagSources Flags;
   unsigned Jobs = 1;
+  bool DumpConfig = false, VerifyConfig = false;
+  Config Project; ///< see configure()
 };
 
 /// Parses a command line. --help and --version print and end the process. Errors
 /// lack the tool's name; an empty one was printed already, by LLVM.
 llvm::Expected<Options> parseOptions(int Argc, const char *const *Argv);
+
+/// The GPU where nobody names one.
+inline constexpr char DefaultGpu[] = "h200";
+
+/// Reads the configurations of the files into Project. Where files differ in what
+/// theirs say, the first file's is taken. The command line's own words stay.
+/// Returns the paths of the configurations.
+llvm::Expected<std::vector<std::string>> configure(Options &O);
 
 } // namespace restride

@@ -65,6 +65,18 @@ static Error printDiffs(const Report &R) {
   return Error::success();
 }
 
+/// --dump-config and --verify-config.
+static int showConfig(const Options &O, ArrayRef<std::string> Used) {
+  if (O.DumpConfig)
+    outs() << printConfig(O.Project);
+  else
+    for (const std::string &Path : Used)
+      outs() << Path << ": no errors\n";
+  if (Used.empty() && O.VerifyConfig)
+    outs() << "no " << ConfigName << " holds here\n";
+  return Done;
+}
+
 static int run(const Options &O) {
   Expected<Report> R = runPipeline(O);
   if (!R)
@@ -97,7 +109,10 @@ int main(int argc, char **argv) {
   Expected<Options> O = parseOptions(argc, argv);
   if (!O)
     return fail(O.takeError());
-  int Result = run(*O);
+  Expected<std::vector<std::string>> Used = configure(*O);
+  if (!Used)
+    return fail(Used.takeError());
+  int Result = O->DumpConfig || O->VerifyConfig ? showConfig(*O, *Used) : run(*O);
   outs().flush();
   if (outs().has_error()) {
     std::error_code EC = outs().error();

@@ -337,7 +337,8 @@ struct Launch {
   /// Threads and blocks where they could be evaluated; 0 if not.
   uint64_t Grid[3] = {0, 0, 0}, Block[3] = {0, 0, 0};
   uint64_t SharedBytes = 0;
-  std::vector<std::optional<int64_t>> Arguments; ///< integer arguments
+  std::vector<std::string> Parameters;           ///< names; empty where nobody launches it
+  std::vector<std::optional<int64_t>> Arguments; ///< of integer parameters
   double Calls = 1;
   std::vector<std::string> Notes; ///< what was assumed
 };

@@ -49,6 +49,7 @@ static void addLaunch(Launch &Out, const CUDAKernelCallExpr *Call, const Evaluat
   const FunctionDecl *Callee = Call->getDirectCallee();
   for (unsigned I = 0; I < Call->getNumArgs(); ++I) {
     std::optional<Estimate> Value;
+    Out.Parameters.push_back(I < Callee->getNumParams() ? Callee->getParamDecl(I)->getName().str() : "");
     if (I < Callee->getNumParams() && Callee->getParamDecl(I)->getType()->isIntegralOrEnumerationType()) {
       Value = Values.integer(Call->getArg(I));
       std::string Name = Callee->getParamDecl(I)->getName().str();

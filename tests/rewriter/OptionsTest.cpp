@@ -20,7 +20,7 @@ TEST(Options, haveDefaults) {
   ASSERT_TRUE(bool(O)) << llvm::toString(O.takeError());
   EXPECT_EQ(O->Files, std::vector<std::string>{"sim.cu"});
   EXPECT_FALSE(O->InPlace || O->Check || O->List || O->Quiet);
-  EXPECT_EQ(O->Gpu, "h200");
+  EXPECT_EQ(O->Gpu, "");
   EXPECT_EQ(O->Model, CostModel::Throughput);
   EXPECT_EQ(O->Compiler, PtxCompiler::Clang);
   EXPECT_FALSE(O->Flags.Fixed);
