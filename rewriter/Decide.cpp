@@ -77,8 +77,9 @@ static std::vector<Trial> groupedTrials(size_t I, const Plan &Base, const Decide
 /// Groupings that differ by less count as equal: the earlier is the simpler one.
 static constexpr double EqualGroupings = 1.02;
 
-/// The best of all groupings; one that is refused, where all are.
-static void keepBestGrouping(std::vector<Trial> &All, size_t First) {
+/// The best of all groupings; one that is refused, where all are. The one that
+/// the array has stays beside it.
+static void keepBestGrouping(std::vector<Trial> &All, size_t First, const Layout *Found) {
   if (First == All.size())
     return;
   auto Best = std::min_element(All.begin() + First, All.end(), [](const Trial &L, const Trial &R) {
@@ -88,14 +89,34 @@ static void keepBestGrouping(std::vector<Trial> &All, size_t First) {
     return T.Refused.has_value() == Best->Refused.has_value() && T.Score.total() <= Best->Score.total() * EqualGroupings;
   });
   std::swap(All[First], *Choice);
-  All.resize(First + 1);
+  for (size_t I = All.size(); I-- > First + 1;)
+    if (All[I].L != Found)
+      All.erase(All.begin() + I);
 }
 
-/// The layouts to try for candidate \p I, the one it has first.
+/// The layout that \p I has on disk.
+static const Layout *foundLayout(const DecideInput &In, size_t I) {
+  auto At = In.Found.find(In.P.Candidates[I].Name);
+  return At == In.Found.end() ? catalogue().front() : At->second;
+}
+
+/// The layout that the array has comes first, among groupings that count as equal too.
+static void putFoundFirst(std::vector<Trial> &All, const Layout *Found) {
+  auto At = llvm::find_if(All, [&](const Trial &T) { return T.L == Found && !T.Refused; });
+  if (At == All.end())
+    return;
+  std::rotate(All.begin(), At, At + 1);
+  double Cycles = All.front().Score.total();
+  for (size_t I = All.size(); Found->name() == "grouped" && I-- > 1;)
+    if (All[I].L->name() == Found->name() && (All[I].Refused || Cycles <= All[I].Score.total() * EqualGroupings))
+      All.erase(All.begin() + I);
+}
+
+/// The layouts to try for candidate \p I, the original first.
 static std::vector<Trial> trials(size_t I, const Plan &Base, const DecideInput &In) {
   std::vector<Trial> Out;
   for (const Layout *L : catalogue())
-    if (L == catalogue().front() || isAsked(L->name(), In.O))
+    if (L == catalogue().front() || L == foundLayout(In, I) || isAsked(L->name(), In.O))
       Out.push_back(trial(I, *L, Base, In));
   return Out;
 }
@@ -135,12 +156,18 @@ std::vector<Trial> tryLayouts(const DecideInput &In, size_t I, const Plan &Base,
   }
   size_t FirstGrouping = All.size();
   llvm::append_range(All, groupedTrials(I, Base, In, All.front()));
+  const Layout *Found = foundLayout(In, I);
+  if (llvm::none_of(All, [&](const Trial &T) { return T.L == Found; })) { // another grouping
+    All.insert(All.begin() + FirstGrouping, trial(I, *Found, Base, In));
+    ++FirstGrouping;
+  }
   llvm::DefaultThreadPool Pool(llvm::hardware_concurrency(In.O.Jobs));
   for (Trial &T : llvm::MutableArrayRef(All).drop_front())
     if (!T.Refused)
       Pool.async([&T, &In, &Compiler, &Kernels, I] { runTrial(T, I, In, Compiler, Kernels); });
   Pool.wait();
-  keepBestGrouping(All, FirstGrouping);
+  keepBestGrouping(All, FirstGrouping, Found);
+  putFoundFirst(All, Found);
   return All;
 }
 
@@ -166,9 +193,14 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
       Out.Layouts[I] = At->second;
   for (size_t I = 0; I < In.P.Candidates.size(); ++I) {
     const Candidate &C = In.P.Candidates[I];
-    if (!isWanted(C, In.O) || In.Settled.count(C.Type.Name))
+    const Layout *Found = foundLayout(In, I);
+    if (!isWanted(C, In.O) || In.Settled.count(C.Type.Name)) {
+      if (Found != catalogue().front())
+        Out.Layouts[I] = Found;
       continue;
+    }
     Report::Candidate Described = describe(C, In.Names);
+    Described.SourceLayout = Found->name().str();
     // What another configuration needs is not broken unasked.
     bool Refused = C.refused() || (C.OtherConfiguration && In.O.Layout.empty() && In.O.EmitVariants.empty());
     if (C.OtherConfiguration) {
@@ -179,6 +211,7 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
         Out.Warnings.push_back(R.At.File + ":" + std::to_string(R.At.Line) + ": " + R.Reason + ", and stays as it is there");
     }
     if (Refused || In.O.List) {
+      Out.Layouts[I] = Found;
       Described.Outcome = Refused ? Report::Status::Refused : Report::Status::Kept;
       if (!Refused)
         for (const Layout *L : catalogue().drop_front())
@@ -202,6 +235,8 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
     if (const Trial *Winner = choose(All, In.O, Described)) {
       Described.Winner = Winner->L->name().str();
       Out.Layouts = Winner->Layouts;
+    } else {
+      Out.Layouts[I] = Found;
     }
     Out.Candidates.push_back(std::move(Described));
   }

@@ -24,6 +24,9 @@ struct DecideInput {
   const cost::Gpu &Gpu;
   /// Layouts that are settled, by the record's name.
   std::map<std::string, const Layout *> Settled = {};
+  /// Layouts that arrays have on disk, where the program is a restored one; by
+  /// the candidate's name.
+  std::map<std::string, const Layout *> Found = {};
 };
 
 /// One layout of one candidate: a score or a refusal.
@@ -36,7 +39,7 @@ struct Trial {
   std::optional<Refusal> Refused;
 };
 
-/// Candidate \p I in all layouts that were asked for, the original first; the
+/// Candidate \p I in all layouts that were asked for, the one it has first; the
 /// others keep their layouts in \p Base. Only the first is there if it is refused.
 std::vector<Trial> tryLayouts(const DecideInput &In, size_t I, const Plan &Base, VariantCompiler &Compiler);
 

@@ -2,6 +2,7 @@
 
 #include "rewriter/AccessEdits.h"
 #include "rewriter/FieldCopies.h"
+#include "rewriter/FoldAssignments.h"
 #include "rewriter/FoldDeclarations.h"
 #include "rewriter/FoldHostSites.h"
 #include "rewriter/FoldText.h"
@@ -25,6 +26,8 @@ public:
           variable(V, F);
     arguments();
     if (std::optional<Refusal> Why = foldHostSites(A, G, Out.Names, Edits, Copies); Why && !Out.Refused)
+      Out.Refused = std::move(Why);
+    if (std::optional<Refusal> Why = foldAssignments(A, G, Out.Names, Edits); Why && !Out.Refused)
       Out.Refused = std::move(Why);
     if (std::optional<std::string> Why = foldDeclarations(A, G, Out.Names, Edits))
       fail(*Why);

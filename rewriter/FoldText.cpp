@@ -49,17 +49,36 @@ bool areNeighbours(std::vector<Range> Statements, llvm::StringRef Source) {
   return true;
 }
 
+/// The members' names that follow at the front of \p Text: ".f->x" has two.
+static llvm::StringRef memberChain(llvm::StringRef Text) {
+  size_t End = 0;
+  for (llvm::StringRef Rest = Text.ltrim(); Rest.consume_front(".") || Rest.consume_front("->"); Rest = Rest.ltrim()) {
+    Rest = Rest.ltrim().drop_while(isWord);
+    End = Text.size() - Rest.size();
+  }
+  return Text.take_front(End);
+}
+
+static std::string withoutBlanks(llvm::StringRef Text) {
+  std::string Out;
+  llvm::copy_if(Text, std::back_inserter(Out), [](char C) { return !isspace((unsigned char)C); });
+  return Out;
+}
+
 bool isOneObject(llvm::StringRef Prefix, unsigned Begin, unsigned End, llvm::StringRef Source) {
   llvm::StringRef Object = Prefix;
   if (!Object.consume_back("->") && !Object.consume_back("."))
     return Prefix.empty() || Prefix.ends_with("::");
-  if (!isIdentifier(Object))
+  // "w.f" is another object once it, or the w that it is a part of, is.
+  llvm::StringRef Root = Object.take_while(isWord), Members = Object.substr(Root.size());
+  if (Root.empty() || memberChain(Members) != Members)
     return false;
   llvm::StringRef Between = Source.slice(Begin, End);
-  for (size_t At = Between.find(Object); At != llvm::StringRef::npos; At = Between.find(Object, At + 1)) {
-    llvm::StringRef After = Between.substr(At + Object.size()).ltrim();
-    bool Word = (At == 0 || !isWord(Between[At - 1])) && (After.empty() || !isWord(Between[At + Object.size()]));
-    if (Word && !After.starts_with(".") && !After.starts_with("->"))
+  for (size_t At = Between.find(Root); At != llvm::StringRef::npos; At = Between.find(Root, At + 1)) {
+    llvm::StringRef After = Between.substr(At + Root.size());
+    bool Word = (At == 0 || !isWord(Between[At - 1])) && (After.empty() || !isWord(After.front()));
+    std::string Named = withoutBlanks(memberChain(After));
+    if (Word && llvm::StringRef(withoutBlanks(Members)).starts_with(Named))
       return false;
   }
   return true;

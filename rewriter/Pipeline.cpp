@@ -3,8 +3,10 @@
 #include "analysis/program/Assemble.h"
 #include "rewriter/CudaToolkit.h"
 #include "rewriter/FoldArrays.h"
+#include "rewriter/Notes.h"
 #include "rewriter/OtherReaders.h"
 #include "rewriter/Parse.h"
+#include "rewriter/RestoreProgram.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -95,6 +97,21 @@ static llvm::Error checkFinal(const Rewritten &Text, llvm::ArrayRef<ProgramUnit>
   return llvm::Error::success();
 }
 
+/// What files become. One whose arrays keep the layouts that they have is not written anew.
+static llvm::Expected<std::vector<Report::Change>> changes(const Rewritten &Final, const Sources &Plain, const Sources &OnDisk, const FileNames &Names) {
+  std::vector<Report::Change> Out;
+  Sources Written = sourcesOf(OnDisk, Final);
+  if (sameTokens(Written.text(), OnDisk.text()))
+    return Out;
+  llvm::Expected<Rewritten> Noted = withNotes(Written, Plain);
+  if (!Noted)
+    return Noted.takeError();
+  for (size_t I = 0; I < OnDisk.files().size(); ++I)
+    if (const SourceFile &F = OnDisk.files()[I]; !sameTokens(Noted->file(I), OnDisk.text(F.Text)))
+      Out.push_back({F.Path, OnDisk.text(F.Text).str(), Noted->file(I).str(), Names.spell(F.Path)});
+  return Out;
+}
+
 /// One program, from its text to the text of the winners.
 static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S, Report &Out) {
   std::vector<std::string> Paths;
@@ -124,8 +141,16 @@ static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S,
   FileNames Names(Commands);
   auto Read = [&](llvm::ArrayRef<ptx::SourceText> Changed) { return readProgram(Units, S.Toolkit, Root, Changed); };
   auto Check = [&](Program &P) { checkReaders(P, Root); };
+
+  // What an earlier run moved, as it was before.
+  llvm::Expected<RestoredProgram> Restored = restoreProgram(std::move(*Reading), Names, Read);
+  if (!Restored)
+    return Restored.takeError();
+  llvm::append_range(Out.Candidates, std::move(Restored->LeftAlone));
+  if (Restored->Text)
+    Names.follow(OnDisk, *Restored->Text);
   llvm::Expected<FoldedProgram> Folded =
-      foldArrays(std::move(*Reading), {Units, Names, S.O, S.Gpu, OnDisk, [&] { return createCompilers(Units, S); }, Read, Check});
+      foldArrays(std::move(Restored->Reading), {Units, Names, S.O, S.Gpu, OnDisk, [&] { return createCompilers(Units, S); }, Read, Check});
   if (!Folded)
     return Folded.takeError();
   Program &P = Folded->P;
@@ -138,7 +163,7 @@ static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S,
 
   // Candidates to layouts: write, compile and score each variant.
   VariantCompiler Variants(OnDisk, Units);
-  llvm::Expected<Decision> Decided = decide({P, Units, Names, S.O, S.Gpu, Folded->Settled}, Variants);
+  llvm::Expected<Decision> Decided = decide({P, Units, Names, S.O, S.Gpu, Folded->Settled, Restored->Found}, Variants);
   if (!Decided)
     return Decided.takeError();
 
@@ -148,9 +173,10 @@ static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S,
     return Final.takeError();
   if (llvm::Error E = checkFinal(*Final, Units, Variants, S.Toolkit))
     return E;
-  for (size_t I = 0; I < P.Text.files().size(); ++I)
-    if (const SourceFile &F = OnDisk.files()[I]; Final->file(I) != OnDisk.text(F.Text))
-      Out.Changes.push_back({F.Path, OnDisk.text(F.Text).str(), Final->file(I).str(), Names.spell(F.Path)});
+  llvm::Expected<std::vector<Report::Change>> Changes = changes(*Final, P.Text, OnDisk, Names);
+  if (!Changes)
+    return Changes.takeError();
+  llvm::append_range(Out.Changes, std::move(*Changes));
   for (Report::Candidate &C : Decided->Candidates)
     Out.Candidates.push_back(std::move(C));
   for (std::string &W : Decided->Warnings)

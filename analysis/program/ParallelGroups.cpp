@@ -1,6 +1,7 @@
 // Which arrays of numbers could be one array of records.
 
 #include "analysis/program/ParallelArrays.h"
+#include "analysis/program/PointerAssignment.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -34,8 +35,9 @@ static std::optional<Refusal> notAField(const Candidate &C, const HostCall &Made
       return R;
   if (C.OtherConfiguration)
     return C.OtherConfiguration;
-  if (!C.Shifts.empty())
-    return Refusal{"", C.Shifts.front().Where, "the pointer is kept in another variable"};
+  for (const Shift &S : C.Shifts)
+    if (!isPlain(S.What) || !assignmentToMember(S.Whole, Text.text()))
+      return Refusal{"", S.Where, "the pointer is kept in another variable"};
   if (!C.Aliases.empty())
     return Refusal{"", where(C.Aliases.front().Declaration, Text), "a pointer into the array is kept in a variable; index the array itself"};
   if (!C.Tests.empty())

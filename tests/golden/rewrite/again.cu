@@ -6,9 +6,9 @@
 // RUN: FileCheck %s --check-prefix=ONE --input-file=%t/soa.cu
 // RUN: FileCheck %s --check-prefix=ONE --input-file=%t/tile.cu
 // RUN: FileCheck %s --check-prefix=ONE --input-file=%t/twin.cu
-// RUN: %restride -i --quiet --layout=asta8 %t/soa.cu -- -std=c++17 && cmp %t/soa.cu %t/soa.copy
-// RUN: %restride -i --quiet --layout=soa %t/tile.cu -- -std=c++17 && cmp %t/tile.cu %t/tile.copy
-// RUN: %restride -i --quiet --layout=soa %t/twin.cu -- -std=c++17 && cmp %t/twin.cu %t/twin.copy
+// RUN: %restride -i --quiet --layout=soa %t/soa.cu -- -std=c++17 && cmp %t/soa.cu %t/soa.copy
+// RUN: %restride -i --quiet --layout=asta32 %t/tile.cu -- -std=c++17 && cmp %t/tile.cu %t/tile.copy
+// RUN: %restride -i --quiet --layout=aos-align16 %t/twin.cu -- -std=c++17 && cmp %t/twin.cu %t/twin.copy
 // RUN: %compile-both %t/soa.cu %t/tile.cu %t/twin.cu
 // ONE: // restride: P
 // ONE-NOT: // restride:
