@@ -60,6 +60,8 @@ static std::vector<std::string> driverArguments(StringRef MainFile, const Compil
     Args.push_back("-fsyntax-only");
   else
     Args.insert(Args.end(), {"-S", "-O3", "-gline-tables-only", "-o", "-"});
+  if (!Options.StrictAliasing)
+    Args.push_back("-fno-strict-aliasing");
   if (Set == Headers::Lean)
     for (StringRef Guard : LeanGuards)
       Args.push_back(("-D" + Guard).str());

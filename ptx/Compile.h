@@ -17,6 +17,9 @@ struct CompileOptions {
   std::string Arch = "sm_90";
   std::vector<std::string> Flags; ///< Clang spelling, from after `--` (-std, -I, -D ...)
   std::string WorkingDirectory;   ///< for relative includes
+  /// Pointers to different types do not alias. Clang compiles so by default;
+  /// nvcc never does.
+  bool StrictAliasing = true;
 };
 
 /// New text for a file that exists.

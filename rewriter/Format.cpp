@@ -11,6 +11,8 @@ std::string formatFor(llvm::StringRef File, llvm::StringRef Code) {
     return Code.str();
   }
   Style->MaxEmptyLinesToKeep = 1;
+  // The mark of generated copies is looked for as one line (FieldCopyCode.h).
+  Style->CommentPragmas = "^ restride: one field of ";
   clang::tooling::Range All(0, Code.size());
   llvm::Expected<std::string> Formatted =
       clang::tooling::applyAllReplacements(Code, clang::format::reformat(*Style, Code, {All}, File));

@@ -101,6 +101,17 @@ TEST_F(CompileTest, clangKnowsTexturesAndSpecialFunctions) {
   EXPECT_TRUE(has(ptx(*C, Source), ".entry step("));
 }
 
+TEST_F(CompileTest, clangAliasesAsNvccDoes) {
+  std::string Text = "#include \"scale.h\"\n"
+                     "extern \"C\" __global__ void copy(float *f, int *n) { f[0] = SCALE; n[0] = 2; f[1] = f[0]; }\n";
+  EXPECT_FALSE(has(ptx(*clang(Text), Text), "\tld.global")) << "an int is no float";
+  Options.StrictAliasing = false;
+  EXPECT_TRUE(has(ptx(*clang(Text), Text), "\tld.global"));
+  EXPECT_TRUE(has(ptx(*nvcc(), Text), "\tld.global"));
+  Options.Flags.push_back("-fstrict-aliasing");
+  EXPECT_FALSE(has(ptx(*clang(Text), Text), "\tld.global")) << "the user's flags win";
+}
+
 TEST_F(CompileTest, clangCompilesForOldGpus) {
   Options.Arch = "sm_52";
   EXPECT_TRUE(has(ptx(*clang(), Source), ".target sm_52"));
