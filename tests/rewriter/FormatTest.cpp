@@ -2,19 +2,23 @@
 
 #include "analysis/program/FieldCopyCode.h"
 
-#include "gtest/gtest.h"
+#include "tests/TemporaryFiles.h"
+
+#include <gtest/gtest.h>
 
 namespace restride {
 namespace {
 
 TEST(Format, CommentsFitTheLine) {
-  EXPECT_EQ(formatFor("sim.cu", "// a comment that is longer than the eighty columns which the style allows for a line\n"),
+  test::TemporaryFolder Folder; // without a .clang-format
+  EXPECT_EQ(formatFor(Folder.path("sim.cu"), "// a comment that is longer than the eighty columns which the style allows for a line\n"),
             "// a comment that is longer than the eighty columns which the style allows for a\n// line\n");
 }
 
 TEST(Format, TheMarkOfFieldCopiesStaysWhole) {
   std::string Mark = fieldCopyMark("ARecordWithALongName") + "\n";
-  EXPECT_EQ(formatFor("sim.cu", Mark), Mark);
+  test::TemporaryFolder Folder;
+  EXPECT_EQ(formatFor(Folder.path("sim.cu"), Mark), Mark);
 }
 
 } // namespace
