@@ -66,6 +66,12 @@ struct LoopTrips {
   bool Known = false;    ///< the loop was counted: True is exact
 };
 
+/// Where the body of a loop begins once more.
+struct TripStart {
+  size_t Request = 0;  ///< index in WarpTrace::Requests of the first one since
+  bool Enters = false; ///< the loop's first trip since it was entered
+};
+
 struct WarpTrace {
   std::vector<Request> Requests;    ///< in program order; global, generic, shared, local
   std::vector<uint64_t> Executions; ///< per instruction: times issued (warp-wide, any lane)
@@ -74,6 +80,7 @@ struct WarpTrace {
   std::vector<uint64_t> BlockVisits; ///< per basic block, as executed
   std::vector<double> BlockWeight;   ///< per basic block: visits with loops at their true trip counts
   std::vector<LoopTrips> Loops;      ///< as ControlFlow::Loops
+  std::vector<std::vector<TripStart>> TripStarts; ///< per loop, in the order they ran
   /// A limit was hit: Requests are of the part before, apart from a few more
   /// per instruction; loops went on with one trip each, so BlockWeight holds.
   bool Truncated = false;

@@ -9,7 +9,7 @@ static uint32_t placeOf(const Loop &L, unsigned Block) {
 }
 
 LoopTracker::LoopTracker(const Program &P)
-    : P(P), States(P.C.Loops.size()), Totals(P.C.Loops.size()), Weights(P.C.Blocks.size()),
+    : P(P), States(P.C.Loops.size()), Totals(P.C.Loops.size()), Starts(P.C.Loops.size()), Weights(P.C.Blocks.size()),
       PlaceInLoop(P.C.Blocks.size()), PlaceInParent(P.C.Loops.size()) {
   const ControlFlow &C = P.C;
   for (unsigned B = 0; B < C.Blocks.size(); ++B)
@@ -36,15 +36,17 @@ void LoopTracker::enter(int From, unsigned To) {
   }
 }
 
-void LoopTracker::visit(unsigned Block) {
+void LoopTracker::visit(unsigned Block, size_t Requests) {
   const int L = P.C.LoopOf[Block];
   if (L < 0) {
     Weights[Block] += 1;
     return;
   }
   States[L].Visits[PlaceInLoop[Block]] += 1;
-  if (P.C.Loops[L].Header == Block)
-    ++States[L].HeaderVisits;
+  if (P.C.Loops[L].Header != Block)
+    return;
+  Starts[L].push_back({Requests, States[L].HeaderVisits == 0});
+  ++States[L].HeaderVisits;
 }
 
 uint64_t LoopTracker::trips(int L) const {

@@ -14,8 +14,8 @@ public:
 
   /// Lanes go from \p From (-1: the function's start) to \p To.
   void enter(int From, unsigned To);
-  /// The warp executes \p Block once.
-  void visit(unsigned Block);
+  /// The warp executes \p Block once, after \p Requests requests.
+  void visit(unsigned Block, size_t Requests);
   /// Times the body of loop \p L has run since it was entered, the current
   /// trip included when its test comes after the body.
   uint64_t trips(int L) const;
@@ -35,6 +35,7 @@ public:
 
   const std::vector<double> &weights() const { return Weights; }
   const std::vector<LoopTrips> &loops() const { return Totals; }
+  const std::vector<std::vector<TripStart>> &tripStarts() const { return Starts; }
 
 private:
   struct State {
@@ -46,6 +47,7 @@ private:
   const Program &P;
   std::vector<State> States;
   std::vector<LoopTrips> Totals;
+  std::vector<std::vector<TripStart>> Starts;
   std::vector<double> Weights;
   std::vector<uint32_t> PlaceInLoop;                ///< per block: index in its innermost loop
   std::vector<std::vector<uint32_t>> PlaceInParent; ///< per loop and block of it: index in the parent

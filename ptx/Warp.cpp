@@ -163,7 +163,7 @@ void Warp::leaveLoops(unsigned From) {
 void Warp::step(unsigned Number, uint32_t Mask) {
   const Block &B = P.C.Blocks[Number];
   ++Trace.BlockVisits[Number];
-  Loops.visit(Number);
+  Loops.visit(Number, Trace.Requests.size());
   Issued += std::max(B.End - B.Begin, 1u);
   for (unsigned I = B.Begin; I < B.End; ++I) {
     const MicroOp &Op = P.Ops[I];
@@ -223,6 +223,7 @@ WarpTrace Warp::run() {
 
   Trace.BlockWeight = Loops.weights();
   Trace.Loops = Loops.loops();
+  Trace.TripStarts = Loops.tripStarts();
   Trace.Executions.resize(P.Ops.size());
   for (unsigned B = 0; B < P.C.Blocks.size(); ++B)
     for (unsigned I = P.C.Blocks[B].Begin; I < P.C.Blocks[B].End; ++I)

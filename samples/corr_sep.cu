@@ -1,8 +1,9 @@
-// Correlation matrix of m variables from n observations, every matrix and
+// Correlation matrix of m variables from as many observations, every matrix and
 // every statistic in an array of its own.
 //
 // The result is accumulated in memory, and as it might overlap the data, each
-// step stores it. corr_aos.cu merges the arrays into records.
+// step stores it. Two fields of one record do not overlap, so that corr_aos.cu,
+// which merges the arrays into records, stores each sum once.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -17,43 +18,43 @@
     }                                                                                                                  \
   } while (0)
 
-__global__ void statistics(const float *data, float *mean, float *variance, float *stddev, float *scale, int m, int n) {
+__global__ void statistics(const float *data, float *mean, float *variance, float *stddev, float *scale, int m) {
   int j = blockIdx.x * blockDim.x + threadIdx.x;
   if (j >= m)
     return;
   mean[j] = 0;
-  for (int i = 0; i < n; ++i)
+  for (int i = 0; i < m; ++i)
     mean[j] += data[i * m + j];
-  mean[j] /= n;
+  mean[j] /= m;
   variance[j] = 0;
-  for (int i = 0; i < n; ++i) {
+  for (int i = 0; i < m; ++i) {
     float d = data[i * m + j] - mean[j];
     variance[j] += d * d;
   }
-  variance[j] /= n;
+  variance[j] /= m;
   stddev[j] = sqrtf(variance[j]);
   if (stddev[j] <= 0.005f) // a constant column correlates with nothing
     stddev[j] = 1;
-  scale[j] = sqrtf((float)n) * stddev[j];
+  scale[j] = sqrtf((float)m) * stddev[j];
 }
 
-__global__ void standardize(float *data, const float *mean, const float *scale, int m, int n) {
+__global__ void standardize(float *data, const float *mean, const float *scale, int m) {
   int j = blockIdx.x * blockDim.x + threadIdx.x;
   int i = blockIdx.y * blockDim.y + threadIdx.y;
-  if (i >= n || j >= m)
+  if (i >= m || j >= m)
     return;
   data[i * m + j] -= mean[j];
   data[i * m + j] /= scale[j];
 }
 
-__global__ void correlate(const float *data, float *symmat, int m, int n) {
+__global__ void correlate(const float *data, float *symmat, int m) {
   int j1 = blockIdx.x * blockDim.x + threadIdx.x;
   if (j1 >= m)
     return;
   symmat[j1 * m + j1] = 1;
   for (int j2 = j1 + 1; j2 < m; ++j2) {
     symmat[j1 * m + j2] = 0;
-    for (int i = 0; i < n; ++i)
+    for (int i = 0; i < m; ++i)
       symmat[j1 * m + j2] += data[i * m + j1] * data[i * m + j2];
     symmat[j2 * m + j1] = symmat[j1 * m + j2];
   }
@@ -66,21 +67,20 @@ static float observe(int i, int j) {
 }
 
 int main(int argc, char **argv) {
-  int m = argc > 1 ? atoi(argv[1]) : 1024;
-  int n = argc > 2 ? atoi(argv[2]) : m < 16 ? 2 : m / 8;
+  int m = argc > 1 ? atoi(argv[1]) : 512;
   const int repeats = 3;
-  if (n < 2) {
-    fprintf(stderr, "usage: %s [variables [observations]], at least two observations\n", argv[0]);
+  if (m < 2) {
+    fprintf(stderr, "usage: %s [variables], at least two\n", argv[0]);
     return 2;
   }
 
-  std::vector<float> data(n * m), result(m * m);
-  for (int i = 0; i < n; ++i)
+  std::vector<float> data(m * m), result(m * m);
+  for (int i = 0; i < m; ++i)
     for (int j = 0; j < m; ++j)
       data[i * m + j] = observe(i, j);
 
   float *d_data, *d_symmat, *d_mean, *d_variance, *d_stddev, *d_scale;
-  CHECK(cudaMalloc(&d_data, n * m * sizeof(float)));
+  CHECK(cudaMalloc(&d_data, m * m * sizeof(float)));
   CHECK(cudaMalloc(&d_symmat, m * m * sizeof(float)));
   CHECK(cudaMalloc(&d_mean, m * sizeof(float)));
   CHECK(cudaMalloc(&d_variance, m * sizeof(float)));
@@ -90,14 +90,14 @@ int main(int argc, char **argv) {
   cudaEvent_t start, stop;
   CHECK(cudaEventCreate(&start));
   CHECK(cudaEventCreate(&stop));
-  dim3 block(32, 8), grid((m + 31) / 32, (n + 7) / 8);
+  dim3 block(32, 8), grid((m + 31) / 32, (m + 7) / 8);
   float total = 0;
   for (int r = 0; r <= repeats; ++r) {
-    CHECK(cudaMemcpy(d_data, data.data(), n * m * sizeof(float), cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(d_data, data.data(), m * m * sizeof(float), cudaMemcpyHostToDevice));
     CHECK(cudaEventRecord(start));
-    statistics<<<(m + 63) / 64, 64>>>(d_data, d_mean, d_variance, d_stddev, d_scale, m, n);
-    standardize<<<grid, block>>>(d_data, d_mean, d_scale, m, n);
-    correlate<<<(m + 63) / 64, 64>>>(d_data, d_symmat, m, n);
+    statistics<<<(m + 63) / 64, 64>>>(d_data, d_mean, d_variance, d_stddev, d_scale, m);
+    standardize<<<grid, block>>>(d_data, d_mean, d_scale, m);
+    correlate<<<(m + 63) / 64, 64>>>(d_data, d_symmat, m);
     CHECK(cudaGetLastError());
     CHECK(cudaEventRecord(stop));
     CHECK(cudaEventSynchronize(stop));
@@ -111,11 +111,11 @@ int main(int argc, char **argv) {
   for (int s = 0; s < 500; ++s) {
     int q = (m * (long long)m - 1) * s / 499, j1 = q / m, j2 = q % m;
     double mean1 = 0, mean2 = 0, v1 = 0, v2 = 0, v12 = 0;
-    for (int i = 0; i < n; ++i) {
-      mean1 += data[i * m + j1] / n;
-      mean2 += data[i * m + j2] / n;
+    for (int i = 0; i < m; ++i) {
+      mean1 += data[i * m + j1] / m;
+      mean2 += data[i * m + j2] / m;
     }
-    for (int i = 0; i < n; ++i) {
+    for (int i = 0; i < m; ++i) {
       double d1 = data[i * m + j1] - mean1, d2 = data[i * m + j2] - mean2;
       v1 += d1 * d1;
       v2 += d2 * d2;

@@ -1,7 +1,9 @@
 // Inverse-distance-weighted interpolation, coordinates in separate arrays.
 //
 // The data points dx, dy, dz are read together, element by element, by every
-// thread: would one array of points serve better? idw_aos.cu is that program.
+// thread: would one array of points serve better? The height is summed up in
+// memory, and as qz might overlap all that is read, each step stores it and reads
+// the query again. idw_aos.cu has points, sums in registers and plain weights.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -16,21 +18,24 @@
     }                                                                                                                  \
   } while (0)
 
-// qz[i] becomes the mean height of the data points, weighted by 1/d^2.
+// qz[i] becomes the mean height of the data points. x and y are longitude and
+// latitude; the weights fall to zero at reach (Franke and Little).
 __global__ void interpolate(const float *dx, const float *dy, const float *dz, int dataCount, const float *qx,
-                            const float *qy, float *qz, int queryCount) {
+                            const float *qy, float *qz, int queryCount, float reach) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= queryCount)
     return;
-  float x = qx[i], y = qy[i];
-  float sum = 0.0f, weights = 0.0f;
+  float weights = 0.0f;
+  qz[i] = 0.0f;
   for (int j = 0; j < dataCount; ++j) {
-    float ex = x - dx[j], ey = y - dy[j];
-    float w = 1.0f / (ex * ex + ey * ey + 1e-6f);
-    sum += w * dz[j];
+    float ex = (qx[i] - dx[j]) * __cosf(0.5f * (qy[i] + dy[j])), ey = qy[i] - dy[j];
+    float d = sqrtf(ex * ex + ey * ey) + 1e-6f;
+    float t = fmaxf(reach - d, 0.0f) / (reach * d);
+    float w = t * t;
+    qz[i] += w * dz[j];
     weights += w;
   }
-  qz[i] = sum / weights;
+  qz[i] /= weights;
 }
 
 static unsigned scatter(unsigned k) {
@@ -43,6 +48,7 @@ int main(int argc, char **argv) {
   int queryCount = argc > 1 ? atoi(argv[1]) : 131072;
   int dataCount = argc > 2 ? atoi(argv[2]) : (queryCount + 1) / 2;
   const int repeats = 3;
+  const float reach = 2.0f;
 
   std::vector<float> dx(dataCount), dy(dataCount), dz(dataCount), qx(queryCount), qy(queryCount), qz(queryCount);
   for (int j = 0; j < dataCount; ++j) {
@@ -75,10 +81,10 @@ int main(int argc, char **argv) {
   CHECK(cudaEventCreate(&start));
   CHECK(cudaEventCreate(&stop));
   int blocks = (queryCount + 255) / 256;
-  interpolate<<<blocks, 256>>>(d_dx, d_dy, d_dz, dataCount, d_qx, d_qy, d_qz, queryCount); // warm-up
+  interpolate<<<blocks, 256>>>(d_dx, d_dy, d_dz, dataCount, d_qx, d_qy, d_qz, queryCount, reach); // warm-up
   CHECK(cudaEventRecord(start));
   for (int r = 0; r < repeats; ++r)
-    interpolate<<<blocks, 256>>>(d_dx, d_dy, d_dz, dataCount, d_qx, d_qy, d_qz, queryCount);
+    interpolate<<<blocks, 256>>>(d_dx, d_dy, d_dz, dataCount, d_qx, d_qy, d_qz, queryCount, reach);
   CHECK(cudaGetLastError());
   CHECK(cudaEventRecord(stop));
   CHECK(cudaEventSynchronize(stop));
@@ -88,8 +94,10 @@ int main(int argc, char **argv) {
     int i = (queryCount - 1LL) * s / 31;
     double sum = 0, weights = 0;
     for (int j = 0; j < dataCount; ++j) {
-      double ex = qx[i] - dx[j], ey = qy[i] - dy[j];
-      double w = 1 / (ex * ex + ey * ey + 1e-6);
+      double ex = (qx[i] - dx[j]) * cos(0.5 * (qy[i] + dy[j])), ey = qy[i] - dy[j];
+      double d = sqrt(ex * ex + ey * ey) + 1e-6;
+      double t = fmax(reach - d, 0) / (reach * d);
+      double w = t * t;
       sum += w * dz[j];
       weights += w;
     }

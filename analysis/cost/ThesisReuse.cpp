@@ -42,21 +42,35 @@ private:
     return 0;
   }
 
-  /// Executions, as traced, of instruction \p Index during one trip of \p Loop around it.
-  size_t perTrip(unsigned Index, int Loop) const {
-    double Header = S.Trace.BlockVisits[S.Flow.Loops[Loop].Header];
-    return Header > 0 ? std::max(1l, std::lround(S.Trace.Executions[Index] / Header)) : 1;
+  /// Requests of trip \p Trip of \p Loop, as traced: [first, second). Those of
+  /// what follows the loop may come after its last trip.
+  std::pair<size_t, size_t> trip(int Loop, size_t Trip) const {
+    const std::vector<ptx::TripStart> &Starts = S.Trace.TripStarts[Loop];
+    return {Starts[Trip].Request, Trip + 1 < Starts.size() ? Starts[Trip + 1].Request : S.Trace.Requests.size()};
+  }
+
+  const ptx::Request *firstIn(unsigned Index, int Loop, size_t Trip) const {
+    auto [Begin, End] = trip(Loop, Trip);
+    const ptx::Request *All = S.Trace.Requests.data();
+    const auto &Seen = RequestsOf.find(Index)->second;
+    auto It = lower_bound(Seen, All + Begin);
+    return It != Seen.end() && *It < All + End ? *It : nullptr;
   }
 
   /// C_loop * size: bytes between an access and the same one a trip of \p Loop
-  /// later; empty where the trace does not reach that far.
+  /// later; empty where the trace has no two such trips.
   std::optional<uint64_t> loopStep(unsigned Index, int Loop) const {
-    const auto &Seen = RequestsOf.find(Index)->second;
-    size_t Later = perTrip(Index, Loop);
-    if (Later >= Seen.size())
-      return std::nullopt;
-    unsigned Lane = countr_zero(Seen.front()->Mask);
-    return distance(Seen.front()->Address[Lane], Seen[Later]->Address[Lane]);
+    const std::vector<ptx::TripStart> &Starts = S.Trace.TripStarts[Loop];
+    for (size_t Trip = 0; Trip + 1 < Starts.size(); ++Trip) {
+      if (Starts[Trip + 1].Enters)
+        continue;
+      const ptx::Request *A = firstIn(Index, Loop, Trip), *B = firstIn(Index, Loop, Trip + 1);
+      if (A && B && (A->Mask & B->Mask)) {
+        unsigned Lane = countr_zero(A->Mask & B->Mask);
+        return distance(A->Address[Lane], B->Address[Lane]);
+      }
+    }
+    return std::nullopt;
   }
 
   /// How many copies of this source access the compiler put into one trip.
@@ -70,17 +84,17 @@ private:
     return F.Body[Index].Loc.Line ? std::max(Copies, 1u) : 1;
   }
 
-  /// Bytes of the distinct lines that all resident warps touch in one trip.
+  /// Bytes of the distinct lines that all resident warps touch in one trip, as
+  /// far as inner loops were traced.
   double tripFootprint(int Loop) const {
+    if (S.Trace.TripStarts[Loop].empty())
+      return 0;
     DenseSet<uint64_t> Lines;
-    for (auto &[Index, Seen] : RequestsOf) {
-      if (!S.Flow.inLoop(S.Flow.blockOf(Index), Loop))
-        continue;
-      size_t Count = std::min(perTrip(Index, Loop), Seen.size());
-      for (const ptx::Request *R : ArrayRef(Seen).take_front(Count))
-        for (const SectorTouch &T : sectorsOf(*R, F.Body[Index].accessBytes()))
+    auto [Begin, End] = trip(Loop, 0);
+    for (const ptx::Request &R : ArrayRef(S.Trace.Requests).slice(Begin, End - Begin))
+      if (S.Flow.inLoop(S.Flow.blockOf(R.Instruction), Loop))
+        for (const SectorTouch &T : sectorsOf(R, F.Body[R.Instruction].accessBytes()))
           Lines.insert(T.Sector * SectorBytes / LineBytes);
-    }
     return double(Lines.size()) * LineBytes * ResidentWarps;
   }
 
@@ -88,15 +102,16 @@ private:
     int Inner = S.Flow.LoopOf[S.Flow.blockOf(Index)];
     if (Inner < 0)
       return 0; // executed once: a first access misses
-    // Inner loops first: what one trip touches stays if it fits L2, and an
-    // address that the loop does not change is found again.
-    for (int Loop = Inner; Loop >= 0; Loop = S.Flow.Loops[Loop].Parent)
-      if (loopStep(Index, Loop) == uint64_t(0) && tripFootprint(Loop) <= G.L2Bytes)
-        return 1;
-    std::optional<uint64_t> Step = loopStep(Index, Inner);
-    if (!Step)
-      return 0;
-    return *Step ? thesisVariantHit(*Step / unrolled(Index, Inner)) : thesisInvariantHit(S.weight(Index));
+    double Best = 0;
+    if (std::optional<uint64_t> Step = loopStep(Index, Inner))
+      Best = *Step ? thesisVariantHit(*Step / unrolled(Index, Inner)) : thesisInvariantHit(S.weight(Index));
+    // Inner loops first: what one trip touches stays if it fits L2, and the next
+    // trip finds the line again if it moves by less.
+    for (int Loop = Inner; Loop >= 0 && Best < 1; Loop = S.Flow.Loops[Loop].Parent)
+      if (std::optional<uint64_t> Step = loopStep(Index, Loop))
+        if (double Hit = thesisVariantHit(*Step / unrolled(Index, Loop)); Hit > Best && tripFootprint(Loop) <= G.L2Bytes)
+          Best = Hit;
+    return Best;
   }
 
   const ptx::Function &F;

@@ -215,6 +215,13 @@ ret;)");
   EXPECT_DOUBLE_EQ(T.BlockWeight[2], 5050);
   EXPECT_EQ(T.Loops[1].Entries, 100u);
   EXPECT_EQ(T.Loops[1].Executed, 5050u);
+  ASSERT_EQ(T.TripStarts[0].size(), 100u);
+  EXPECT_TRUE(T.TripStarts[0][0].Enters);
+  EXPECT_FALSE(T.TripStarts[0][1].Enters);
+  EXPECT_EQ(T.TripStarts[0][3].Request, 1u + 2 + 3);
+  ASSERT_EQ(T.TripStarts[1].size(), 5050u);
+  EXPECT_TRUE(T.TripStarts[1][1].Enters);
+  EXPECT_FALSE(T.TripStarts[1][2].Enters);
 }
 
 TEST(Execute, LanesWithDifferentTrips) {

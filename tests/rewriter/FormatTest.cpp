@@ -1,24 +1,32 @@
 #include "rewriter/Format.h"
 
 #include "analysis/program/FieldCopyCode.h"
-
 #include "tests/TemporaryFiles.h"
 
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 
 namespace restride {
 namespace {
 
-TEST(Format, CommentsFitTheLine) {
-  test::TemporaryFolder Folder; // without a .clang-format
-  EXPECT_EQ(formatFor(Folder.path("sim.cu"), "// a comment that is longer than the eighty columns which the style allows for a line\n"),
-            "// a comment that is longer than the eighty columns which the style allows for a\n// line\n");
+class Format : public testing::Test {
+protected:
+  void SetUp() override {
+    Folder.write(".clang-format", "BasedOnStyle: LLVM\nColumnLimit: 40\n");
+    File = Folder.path("sim.cu");
+  }
+
+  test::TemporaryFolder Folder;
+  std::string File;
+};
+
+TEST_F(Format, CommentsFitTheLine) {
+  EXPECT_EQ(formatFor(File, "// a comment that is longer than forty columns\n"),
+            "// a comment that is longer than forty\n// columns\n");
 }
 
-TEST(Format, TheMarkOfFieldCopiesStaysWhole) {
-  std::string Mark = fieldCopyMark("ARecordWithALongName") + "\n";
-  test::TemporaryFolder Folder;
-  EXPECT_EQ(formatFor(Folder.path("sim.cu"), Mark), Mark);
+TEST_F(Format, TheMarkOfFieldCopiesStaysWhole) {
+  std::string Mark = fieldCopyMark("Xyz") + "\n";
+  EXPECT_EQ(formatFor(File, Mark), Mark);
 }
 
 } // namespace
