@@ -30,7 +30,10 @@ __global__ void step(const Cell *in, Cell *out, int side, float k) {
   int i = y * side + x;
   int w = y * side + (x + side - 1) % side, e = y * side + (x + 1) % side;
   int s = (y + side - 1) % side * side + x, n = (y + 1) % side * side + x;
-  const Cell &west = in[w], &east = in[e], &south = in[s], &north = in[n];
+  const Cell &west = in[w];
+  const Cell &east = in[e];
+  const Cell &south = in[s];
+  const Cell &north = in[n];
   float uw = west.hu / west.h, ue = east.hu / east.h, vs = south.hv / south.h, vn = north.hv / north.h;
   float h = 0.25f * (west.h + east.h + south.h + north.h) - k * (east.hu - west.hu + north.hv - south.hv);
   float hu = 0.25f * (west.hu + east.hu + south.hu + north.hu);
