@@ -1,4 +1,4 @@
-// A crowd of 112-byte agents: four hot fields of twenty-eight, one of them
+// A crowd of agents of 112 bytes: five hot words of twenty-eight, three of them
 // changed, and a look at the agent in front.
 #include <cmath>
 #include <cstdio>
