@@ -22,8 +22,8 @@ struct Event {
   unsigned flags;
 };
 
-__global__ void select(const Event *__restrict__ in, Event *__restrict__ out, int *__restrict__ count, int n,
-                       float threshold) {
+__global__ void keep(const Event *__restrict__ in, Event *__restrict__ out, int *__restrict__ count, int n,
+                     float threshold) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n)
     return;
@@ -63,7 +63,7 @@ int main(int argc, char **argv) {
     if (r == 1) // round 0 warms up
       CHECK(cudaEventRecord(begin));
     CHECK(cudaMemsetAsync(d_count, 0, sizeof(int)));
-    select<<<(n + 255) / 256, 256>>>(d_events, d_selected, d_count, n, 768);
+    keep<<<(n + 255) / 256, 256>>>(d_events, d_selected, d_count, n, 768);
   }
   CHECK(cudaGetLastError());
   CHECK(cudaEventRecord(end));

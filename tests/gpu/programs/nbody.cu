@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
   std::vector<Star> stars(n);
   for (int i = 0; i < n; ++i) {
     unsigned h = hash(i);
-    stars[i] = {(h & 1023) / 8.0f, (h >> 10 & 1023) / 8.0f, (h >> 20 & 1023) / 8.0f, 1 + (h >> 30)};
+    stars[i] = {(h & 1023) / 8.0f, (h >> 10 & 1023) / 8.0f, (h >> 20 & 1023) / 8.0f, 1.0f + (h >> 30)};
   }
   Star *d_stars;
   CHECK(cudaMalloc(&d_stars, n * sizeof(Star)));
