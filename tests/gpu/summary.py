@@ -4,11 +4,13 @@ best that was measured."""
 import csv
 import re
 from dataclasses import dataclass
+from itertools import combinations
 from math import exp, log
 
 from variants import IN_PLACE, ORIGINAL
 
 OK, MISMATCH, FAILED = "yes", "NO", "FAILED"
+NEARLY_BEST = 1.03  # regret up to which a pick counts as the best: about what two runs differ by
 
 
 @dataclass
@@ -22,6 +24,7 @@ class Row:
     ratio: float = None  # time over the original's time
     predicted_cycles: float = None
     picked: bool = False
+    kernels: str = ""  # those that use the array, by the report
     error: str = ""
 
 
@@ -68,13 +71,22 @@ def make_rows(original, results, report):
             for scored in candidate.get("variants", []):
                 if scored["layout"] == variant.layout:
                     row.predicted_cycles = scored["predicted_cycles"]
+                    row.kernels = " ".join(kernel["name"] for kernel in scored.get("kernels", []))
         rows.append(row)
     return sorted(rows, key=lambda row: row.layout != ORIGINAL or row.candidate != "")
 
 
+def kendall_tau(pairs):
+    """How well the order of the first values is that of the second: 1 is the
+    same order, -1 the reverse. None without two pairs."""
+    signs = [(a[0] - b[0]) * (a[1] - b[1]) for a, b in combinations(pairs, 2)]
+    return sum((sign > 0) - (sign < 0) for sign in signs) / len(signs) if signs else None
+
+
 def make_picks(rows, report):
-    """Per candidate of one program: what was picked, what was best, and the
-    regret, which is the time of the pick over the time of the best."""
+    """Per candidate of one program: what was picked, what was best, the regret,
+    which is the time of the pick over the time of the best, the speedup of the
+    pick, and Kendall's tau of the predicted and the measured order."""
     base = next(row for row in rows if row.layout == ORIGINAL)
     picks = []
     for name in sorted({row.candidate for row in rows} - {"", IN_PLACE}):
@@ -88,7 +100,9 @@ def make_picks(rows, report):
         picked = picked_layout(candidate)
         regret = times[picked] / times[best] if picked in times else None
         speedup = base.time_ms / times[picked] if picked in times else None
-        picks.append((base.program, name, picked, best, regret, speedup))
+        tau = kendall_tau([(row.predicted_cycles, row.time_ms) for row in rows if row.candidate == name
+                           and row.status == OK and row.predicted_cycles and row.time_ms])
+        picks.append((base.program, name, picked, best, regret, speedup, tau))
     return picks
 
 
@@ -119,18 +133,23 @@ def format_rows(rows):
 
 
 def format_picks(picks):
-    lines = [format_table(("program", "candidate", "picked", "best", "regret", "speedup"), picks)]
+    lines = [format_table(("program", "candidate", "picked", "best", "regret", "speedup", "tau"), picks)]
     known = [pick for pick in picks if pick[4]]
     if known:
         lines.append(f"geometric mean: regret {geometric_mean(p[4] for p in known):.3f}, "
                      f"speedup {geometric_mean(p[5] for p in known):.3f}; "
                      f"worst pick against the original {min(p[5] for p in known):.3f}")
+        lines.append(f"{sum(p[4] <= NEARLY_BEST for p in known)} of {len(known)} picks are within "
+                     f"{NEARLY_BEST - 1:.0%} of the best")
+    taus = [pick[6] for pick in picks if pick[6] is not None]
+    if taus:
+        lines.append(f"mean tau {sum(taus) / len(taus):.3f}")
     return "\n".join(lines)
 
 
 def write_csv(stream, rows):
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(("program", "candidate", "layout", "check_ok", "time_ms"))
+    writer.writerow(("program", "candidate", "layout", "check_ok", "time_ms", "kernels"))
     for row in rows:
         time = "" if row.time_ms is None else f"{row.time_ms:.4f}"
-        writer.writerow((row.program, row.candidate, row.layout, int(row.status == OK), time))
+        writer.writerow((row.program, row.candidate, row.layout, int(row.status == OK), time, row.kernels))

@@ -106,16 +106,24 @@ class Rows(unittest.TestCase):
     def test_picks(self):
         runs = results(original=Result("", ["5"], [4.0]), soa=Result("", ["5"], [2.0]),
                        asta32=Result("", ["5"], [1.0]), grouped=Result("", ["wrong"], [0.1]))
-        report = {"candidates": [candidate(variants=[{"layout": "soa", "predicted_cycles": 7.0}])]}
+        scored = [{"layout": "soa", "predicted_cycles": 7.0, "kernels": [{"name": "move"}, {"name": "sum"}]},
+                  {"layout": "asta32", "predicted_cycles": 8.0}]
+        report = {"candidates": [candidate(variants=scored)]}
         rows = summary.make_rows(next(iter(runs)), runs, report)
-        self.assertEqual([(row.layout, row.predicted_cycles) for row in rows if row.picked], [("soa", 7.0)])
-        self.assertEqual(summary.make_picks(rows, report), [("prog", "P", "soa", "asta32", 2.0, 2.0)])
+        self.assertEqual([(row.layout, row.predicted_cycles, row.kernels) for row in rows if row.picked],
+                         [("soa", 7.0, "move sum")])
+        self.assertEqual(summary.make_picks(rows, report), [("prog", "P", "soa", "asta32", 2.0, 2.0, -1.0)])
 
     def test_keeping_the_source_layout_is_a_pick(self):
         runs = results(original=Result("", ["5"], [1.0]), soa=Result("", ["5"], [2.0]))
         report = {"candidates": [candidate(status="kept", winner="aos")]}
         rows = summary.make_rows(next(iter(runs)), runs, report)
-        self.assertEqual(summary.make_picks(rows, report), [("prog", "P", "aos", "aos", 1.0, 1.0)])
+        self.assertEqual(summary.make_picks(rows, report), [("prog", "P", "aos", "aos", 1.0, 1.0, None)])
+
+    def test_tau(self):
+        self.assertEqual(summary.kendall_tau([(1, 10), (2, 20), (3, 30)]), 1)
+        self.assertEqual(summary.kendall_tau([(1, 30), (2, 20), (3, 20)]), -2 / 3)
+        self.assertIsNone(summary.kendall_tau([(1, 1)]))
 
 
 class Tables(unittest.TestCase):
@@ -123,15 +131,18 @@ class Tables(unittest.TestCase):
         self.assertEqual(summary.format_table(("a", "bb"), [("xyz", 1.5), (None, True)]), "a    bb\nxyz  1.5\n-    *")
 
     def test_geometric_means(self):
-        picks = [("p", "P", "soa", "soa", 1.0, 4.0), ("q", "Q", "aos", "soa", 4.0, 1.0),
-                 ("r", "R", "x", "y", None, None)]
-        self.assertIn("regret 2.000, speedup 2.000; worst pick against the original 1.000", summary.format_picks(picks))
+        picks = [("p", "P", "soa", "soa", 1.0, 4.0, 0.5), ("q", "Q", "aos", "soa", 4.0, 1.0, 0.0),
+                 ("r", "R", "x", "y", None, None, None)]
+        text = summary.format_picks(picks)
+        self.assertIn("regret 2.000, speedup 2.000; worst pick against the original 1.000", text)
+        self.assertIn("1 of 2 picks are within 3% of the best\nmean tau 0.250", text)
 
     def test_csv(self):
         stream = io.StringIO()
-        summary.write_csv(stream, [summary.Row("p", "P", "soa", summary.OK, "9", 1.25),
+        summary.write_csv(stream, [summary.Row("p", "P", "soa", summary.OK, "9", 1.25, kernels="f g"),
                                    summary.Row("p", "P", "aos", summary.FAILED)])
-        self.assertEqual(stream.getvalue(), "program,candidate,layout,check_ok,time_ms\np,P,soa,1,1.2500\np,P,aos,0,\n")
+        self.assertEqual(stream.getvalue(), "program,candidate,layout,check_ok,time_ms,kernels\n"
+                                            "p,P,soa,1,1.2500,f g\np,P,aos,0,,\n")
 
 
 class Arguments(unittest.TestCase):
@@ -183,8 +194,8 @@ class Everything(unittest.TestCase):
         self.assertEqual((code, err), (0, ""))
         self.assertRegex(out, r"one +P +soa +1 +0.5 +1 +yes +10 +\*\n")
         self.assertRegex(out, r"one +in-place +winners +2 +1 +1 +yes +- *\n")
-        self.assertRegex(out, r"one +P +soa +soa +1 +2\n")
-        self.assertIn("one,P,soa,1,1.0000\n", (self.root / "out.csv").read_text())
+        self.assertRegex(out, r"one +P +soa +soa +1 +2 +1\n")
+        self.assertIn("one,P,soa,1,1.0000,\n", (self.root / "out.csv").read_text())
         # aos is the same text as the original and shares its binary
         self.assertEqual(len([path for path in (self.root / "build").iterdir() if path.is_file()]), 3)
 
