@@ -11,6 +11,7 @@ std::string formatFor(llvm::StringRef File, llvm::StringRef Code) {
     return Code.str();
   }
   Style->MaxEmptyLinesToKeep = 1;
+  Style->ReflowComments = clang::format::FormatStyle::RCS_Never; // later runs know generated code by them
   clang::tooling::Range All(0, Code.size());
   llvm::Expected<std::string> Formatted =
       clang::tooling::applyAllReplacements(Code, clang::format::reformat(*Style, Code, {All}, File));
