@@ -64,11 +64,15 @@ static bool isAsked(llvm::StringRef Layout, const Options &O) {
   return O.Layout.empty() || O.Layout == Layout || !O.EmitVariants.empty();
 }
 
+static bool isTried(llvm::StringRef Layout, const DecideInput &In) {
+  return isAsked(Layout, In.O) && (In.Only.empty() || llvm::is_contained(In.Only, Layout));
+}
+
 /// The groupings to try, once it is known how kernels use the fields.
 static std::vector<Trial> groupedTrials(size_t I, const Plan &Base, const DecideInput &In, const Trial &Original) {
   std::vector<Trial> Out;
   const Record &R = In.P.Candidates[I].Type;
-  if (isAsked("grouped", In.O))
+  if (isTried("grouped", In))
     for (const Grouping &G : groupings(R, fieldUse(In.P, Original.Score, Original.Text)))
       Out.push_back(trial(I, groupedLayout(R, G), Base, In));
   return Out;
@@ -116,7 +120,7 @@ static void putFoundFirst(std::vector<Trial> &All, const Layout *Found) {
 static std::vector<Trial> trials(size_t I, const Plan &Base, const DecideInput &In) {
   std::vector<Trial> Out;
   for (const Layout *L : catalogue())
-    if (L == catalogue().front() || L == foundLayout(In, I) || isAsked(L->name(), In.O))
+    if (L == catalogue().front() || L == foundLayout(In, I) || isTried(L->name(), In))
       Out.push_back(trial(I, *L, Base, In));
   return Out;
 }
@@ -185,12 +189,54 @@ void addTrials(Report::Candidate &To, llvm::ArrayRef<Trial> Trials, const Decide
   }
 }
 
+/// Some kernel takes both.
+static bool shareKernel(const Candidate &A, const Candidate &B) {
+  return llvm::any_of(A.Kernels, [&](const KernelParameter &K) {
+    return llvm::any_of(B.Kernels, [&](const KernelParameter &Other) { return Other.Kernel == K.Kernel; });
+  });
+}
+
+/// Candidate \p I again, where all others have the layouts of \p Found: what it has there, or better.
+static void lookAgain(size_t I, Plan &Found, Report::Candidate &Described, const DecideInput &In, VariantCompiler &Compiler) {
+  Plan Base = Found;
+  Base[I] = catalogue().front();
+  std::vector<Trial> All = tryLayouts(In, I, Base, Compiler);
+  if (All.front().Refused)
+    return;
+  auto Has = llvm::find_if(All, [&](const Trial &T) { return T.L == Found[I]; });
+  if (Has == All.end()) { // another grouping is the best one now
+    All.push_back(trial(I, *Found[I], Base, In));
+    Has = std::prev(All.end());
+    runTrial(*Has, I, In, Compiler, affectedKernels(In.P, I));
+  }
+  if (Has->Refused)
+    return;
+  std::vector<cost::Score> Scores{Has->Score};
+  std::vector<const Trial *> Good{&*Has};
+  for (const Trial &T : All)
+    if (!T.Refused) {
+      Scores.push_back(T.Score);
+      Good.push_back(&T);
+    }
+  const Trial &Winner = *Good[cost::choose(Scores, 0).Winner];
+  if (Winner.L == Found[I])
+    return;
+  Found = Winner.Layouts;
+  bool Stays = Winner.L == foundLayout(In, I);
+  Described.Outcome = Stays ? Report::Status::Kept : Report::Status::Rewritten;
+  Described.Winner = Winner.L->name().str();
+  Described.PredictedSpeedup = Stays || Winner.Score.total() <= 0 ? 1 : All.front().Score.total() / Winner.Score.total();
+  Described.Variants.clear();
+  addTrials(Described, All, In, I);
+}
+
 llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler) {
   Decision Out;
   Out.Layouts.assign(In.P.Candidates.size(), catalogue().front());
   for (size_t I = 0; I < In.P.Candidates.size(); ++I)
     if (auto At = In.Settled.find(In.P.Candidates[I].Type.Name); At != In.Settled.end())
       Out.Layouts[I] = At->second;
+  std::map<size_t, size_t> Tried; // candidate to its place in the report
   for (size_t I = 0; I < In.P.Candidates.size(); ++I) {
     const Candidate &C = In.P.Candidates[I];
     const Layout *Found = foundLayout(In, I);
@@ -238,7 +284,16 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
     } else {
       Out.Layouts[I] = Found;
     }
+    Tried[I] = Out.Candidates.size();
     Out.Candidates.push_back(std::move(Described));
+  }
+  // What came later changed the kernels of what was decided before.
+  for (const auto &[I, Place] : Tried) {
+    bool Changed = false;
+    for (const auto &[Later, Unused] : Tried)
+      Changed |= Later > I && Out.Layouts[Later] != foundLayout(In, Later) && shareKernel(In.P.Candidates[I], In.P.Candidates[Later]);
+    if (Changed && In.O.Layout.empty() && In.O.EmitVariants.empty())
+      lookAgain(I, Out.Layouts, Out.Candidates[Place], In, Compiler);
   }
   return Out;
 }

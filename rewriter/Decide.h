@@ -27,6 +27,8 @@ struct DecideInput {
   /// Layouts that arrays have on disk, where the program is a restored one; by
   /// the candidate's name.
   std::map<std::string, const Layout *> Found = {};
+  /// Names of layouts to try beside the original; empty: all that are asked for.
+  std::vector<std::string> Only = {};
 };
 
 /// One layout of one candidate: a score or a refusal.
@@ -50,7 +52,8 @@ cost::Model modelOf(const Options &O);
 bool isWanted(const Candidate &C, const Options &O);
 
 /// Takes one candidate after the other, each against the layouts that those
-/// before it got. Fails if the program as it is does not compile.
+/// before it got. One whose kernels a later one changed is looked at once more,
+/// from the plan that was found. Fails if the program as it is does not compile.
 llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler);
 
 } // namespace restride

@@ -1,209 +1,46 @@
 #include "rewriter/FoldArrays.h"
-#include "rewriter/Fold.h"
 
-#include "analysis/program/Assemble.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace restride {
 
-namespace {
+/// Groups that save about as much count as equal: the smallest changes least.
+static constexpr double EqualGains = 1.02;
+/// Each is a parse and some compiles.
+static constexpr unsigned MaxPairs = 6;
 
-/// A group in its best layout.
-struct FoldTrial {
-  ParallelGroup Group;
-  Report::Candidate Described;
-  std::optional<Rewritten> Text; ///< of the plain records; nothing if it cannot be folded
-  std::optional<ProgramReading> Reading;
-  std::string Record;
-  const Layout *Winner = nullptr; ///< null: the arrays stay
-  bool Silent = false; ///< refused, but no layout could do better anyway
-};
+using GroupKey = std::vector<std::string>;
 
-} // namespace
-
-/// The arrays of \p G as a program of their own.
-static Program onlyGroup(const ArrayProgram &A, const ParallelGroup &G) {
-  Program Out = A.P;
-  Out.Candidates.clear();
-  Out.Declarations.clear();
-  for (size_t I : G.Arrays)
-    Out.Candidates.push_back(A.P.Candidates[I]);
-  return Out;
-}
-
-static std::vector<std::string> kernelsOf(const Program &P) {
-  std::vector<std::string> Out;
-  for (const Candidate &C : P.Candidates)
-    for (const KernelParameter &K : C.Kernels)
-      if (!llvm::is_contained(Out, K.Kernel))
-        Out.push_back(K.Kernel);
-  return Out;
-}
-
-/// Every request of the kernels moves what it asks for and no more, so that no
-/// layout could do better.
-static bool isCoalesced(const cost::Score &S) {
-  for (const cost::KernelCost &K : S.Kernels)
-    for (const cost::AccessCost &A : K.Accesses)
-      if (A.SectorsPerRequest > A.Bytes * 1.01 || A.SectorsPerRequest < A.Bytes * 0.99)
-        return false;
-  return true;
-}
-
-static Rewritten unchanged(const Program &P) {
-  llvm::Expected<Rewritten> Text = applyEdits(P.Text, {});
-  return std::move(*Text); // nothing to go wrong
-}
-
-static std::vector<ptx::SourceText> changedFiles(const Rewritten &Text, const Sources &OnDisk) {
-  std::vector<ptx::SourceText> Out;
-  for (size_t I = 0; I < OnDisk.files().size(); ++I)
-    if (const SourceFile &F = OnDisk.files()[I]; Text.file(I) != OnDisk.text(F.Text))
-      Out.push_back({F.Path, Text.file(I).str()});
-  return Out;
-}
-
-/// What is known of the group before it is tried.
-static Report::Candidate describeGroup(const ArrayProgram &A, const ParallelGroup &G, const FoldNames &Names, const FileNames &Files) {
-  Report::Candidate Out;
-  Out.Name = Names.Record;
-  Out.SourceLayout = "parallel";
-  Out.Fields = Names.Fields;
+/// The same for a group before and after others were folded.
+static GroupKey keyOf(const FoldBase &Base, const ParallelGroup &G) {
+  GroupKey Out;
   for (size_t I : G.Arrays) {
-    const Candidate &C = A.P.Candidates[I];
-    Out.Array += (Out.Array.empty() ? "" : ", ") + C.Array;
-    Out.RecordBytes += C.Type.Size;
+    const Candidate &C = Base.Arrays.P.Candidates[I];
+    Report::Place At = Base.Names.place(C.ArrayWhere);
+    Out.push_back(C.Array + "@" + At.File + ":" + std::to_string(At.Line) + ":" + std::to_string(At.Column));
   }
-  if (!G.Parts.empty()) {
-    Out.Name = Out.Array;
-    Out.Fields = G.Parts;
-  }
-  Out.At = Out.ArrayAt = Files.place(A.P.Candidates[G.Arrays.front()].ArrayWhere);
+  for (const std::string &Part : G.Parts)
+    Out.push_back(Part);
   return Out;
 }
 
-/// The arrays as they are.
-static llvm::Expected<cost::Score> scoreOriginal(const Program &Group, VariantCompiler &Compiler, Report::Candidate &Out, const FoldInput &In) {
-  Rewritten Text = unchanged(Group);
-  llvm::Expected<Compiled> Code = Compiler.compile(Text);
-  if (!Code)
-    return Code.takeError();
-  Plan AsIs(Group.Candidates.size(), catalogue().front());
-  llvm::Expected<cost::Score> Score = scorePlan(Group, AsIs, kernelsOf(Group), *Code, In.Gpu, modelOf(In.O));
-  if (!Score)
-    return Score.takeError();
-  Report::Variant V = describe(Group.Candidates.front(), Group, *catalogue().front(), *Score, Text, In.Names);
-  V.Layout = "parallel";
-  V.Groups.clear();
-  for (const std::string &F : Out.Fields)
-    V.Groups.push_back({F});
-  Out.Variants.push_back(std::move(V));
-  return Score;
+/// By the names that do not change when parameters do.
+static std::set<std::string> kernelNames(const FoldBase &Base, const ParallelGroup &G) {
+  std::set<std::string> Out;
+  for (const Launch &L : Base.Arrays.P.Launches)
+    for (size_t I : G.Arrays)
+      for (const KernelParameter &K : Base.Arrays.P.Candidates[I].Kernels)
+        if (K.Kernel == L.Kernel)
+          Out.insert(L.Name);
+  return Out;
 }
 
-/// Folding changes every line that names the arrays. On an H200 predicted gains
-/// below a tenth came out on either side of one (samples/idw_sep.cu: 1.05
-/// predicted, 0.93 measured).
-static double leastSpeedup(const Options &O) { return O.Model == CostModel::Throughput ? 1.1 : 1.03; }
-
-static void refuse(FoldTrial &T, std::vector<Report::Refusal> Why) {
-  T.Described.Outcome = Report::Status::Refused;
-  T.Described.Variants.clear();
-  T.Described.Refusals = std::move(Why);
+static bool shareKernel(const FoldBase &Base, const FoldTrial &A, const FoldTrial &B) {
+  std::set<std::string> Of = kernelNames(Base, A.Group);
+  return llvm::any_of(kernelNames(Base, B.Group), [&](const std::string &K) { return Of.count(K); });
 }
 
-/// Folds the group and tries all layouts of its record.
-static llvm::Error tryGroup(FoldTrial &T, const ArrayProgram &A, const FoldInput &In) {
-  const Options &O = In.O;
-  bool Asked = !O.Layout.empty() || !O.EmitVariants.empty();
-  Folded F{foldNames(A, T.Group), {}, {}};
-  std::vector<Refusal> Refusals = T.Group.Refusals;
-  if (Refusals.empty())
-    F = fold(A, T.Group);
-  if (F.Refused)
-    Refusals.push_back(*F.Refused);
-  T.Record = F.Names.Record;
-  T.Described = describeGroup(A, T.Group, F.Names, In.Names);
-  std::vector<Report::Refusal> Why;
-  for (const Refusal &R : Refusals)
-    Why.push_back(describe(R, In.Names));
-  if (!Why.empty() && (Asked || O.List))
-    refuse(T, std::move(Why));
-  if (O.List || T.Described.Outcome == Report::Status::Refused)
-    return llvm::Error::success();
-  if (llvm::Error E = In.CreateCompilers())
-    return E;
-  Program Group = onlyGroup(A, T.Group);
-  VariantCompiler Before(In.OnDisk, In.Units);
-  llvm::Expected<cost::Score> Original = scoreOriginal(Group, Before, T.Described, In);
-  if (!Original)
-    return Original.takeError();
-  if (!Asked && isCoalesced(*Original)) { // nothing to gain, and nothing to say
-    T.Silent = !Why.empty();
-    return llvm::Error::success();
-  }
-  if (!Why.empty()) {
-    refuse(T, std::move(Why));
-    return llvm::Error::success();
-  }
-
-  llvm::Expected<ProgramReading> Reading = In.Read(changedFiles(F.Text, In.OnDisk));
-  if (!Reading) {
-    refuse(T, {{"", T.Described.At, llvm::toString(Reading.takeError())}});
-    return llvm::Error::success();
-  }
-  Program P = assemble(ProgramFacts(Reading->Records));
-  In.Check(P);
-  auto At = llvm::find_if(P.Candidates, [&](const Candidate &C) { return C.Type.Name == T.Record; });
-  if (At == P.Candidates.end() || At->refused() || (At->OtherConfiguration && !Asked)) {
-    FileNames Names = In.Names;
-    Names.follow(A.P.Text, F.Text);
-    refuse(T, {{"", T.Described.At, "the arrays cannot be one array of structs"}});
-    if (At != P.Candidates.end())
-      for (const Refusal &R : At->Refusals)
-        T.Described.Refusals.push_back(describe(R, Names));
-    return llvm::Error::success();
-  }
-  FileNames Names = In.Names;
-  Names.follow(A.P.Text, F.Text);
-  DecideInput Decide{P, In.Units, Names, O, In.Gpu};
-  VariantCompiler Compiler(In.OnDisk, In.Units);
-  size_t I = At - P.Candidates.begin();
-  std::vector<Trial> All = tryLayouts(Decide, I, Plan(P.Candidates.size(), catalogue().front()), Compiler);
-  Report::Candidate Tried;
-  addTrials(Tried, All, Decide, I);
-  llvm::append_range(T.Described.Variants, std::move(Tried.Variants));
-  T.Described.Refusals = std::move(Tried.Refusals);
-  std::vector<cost::Score> Scores{*Original};
-  std::vector<const Trial *> Good;
-  for (const Trial &One : All)
-    if (!One.Refused && (O.Layout.empty() || One.L->name() == O.Layout)) {
-      Scores.push_back(One.Score);
-      Good.push_back(&One);
-    }
-  if (Good.empty()) {
-    T.Described.Outcome = Report::Status::Refused;
-    return llvm::Error::success();
-  }
-  const Trial *Winner = nullptr;
-  if (!O.Layout.empty()) {
-    Winner = Good.front();
-    T.Described.Outcome = Report::Status::Forced;
-    T.Described.PredictedSpeedup = Winner->Score.total() > 0 ? Original->total() / Winner->Score.total() : 1;
-  } else if (cost::Choice Choice = cost::choose(Scores, 0, leastSpeedup(O)); Choice.Winner > 0) {
-    Winner = Good[Choice.Winner - 1];
-    T.Described.Outcome = Report::Status::Rewritten;
-    T.Described.PredictedSpeedup = Choice.Speedup;
-  }
-  T.Described.Winner = Winner ? Winner->L->name().str() : "parallel";
-  if (Winner) {
-    T.Winner = Winner->L;
-    T.Text = std::move(F.Text);
-    T.Reading = std::move(*Reading);
-  }
-  return llvm::Error::success();
-}
-
-static bool overlaps(const FoldTrial &A, const FoldTrial &B) {
+static bool overlap(const FoldTrial &A, const FoldTrial &B) {
   return llvm::any_of(A.Group.Arrays, [&](size_t I) { return llvm::is_contained(B.Group.Arrays, I); });
 }
 
@@ -211,45 +48,195 @@ static bool isWantedRecord(const Report::Candidate &C, const Options &O) {
   return O.Structs.empty() || llvm::is_contained(O.Structs, C.Name);
 }
 
-llvm::Expected<FoldedProgram> foldArrays(ProgramReading Reading, const FoldInput &In) {
-  FoldedProgram Out;
-  for (;;) {
-    ArrayProgram A = assembleArrays(std::move(Reading.Arrays));
-    std::vector<FoldTrial> Trials;
-    for (ParallelGroup &G : parallelGroups(A)) {
-      FoldTrial T{std::move(G), {}, {}, {}, "", nullptr, false};
-      if (llvm::Error E = tryGroup(T, A, In))
-        return E;
-      if (isWantedRecord(T.Described, In.O) && !T.Silent)
-        Trials.push_back(std::move(T));
-    }
-    // The one that gains most; where layouts are forced, the first.
-    llvm::stable_sort(Trials, [&](const FoldTrial &L, const FoldTrial &R) {
-      if (bool(L.Winner) != bool(R.Winner))
-        return bool(L.Winner);
-      return In.O.Layout.empty() && L.Described.PredictedSpeedup > R.Described.PredictedSpeedup;
-    });
-    if (Trials.empty() || !Trials.front().Winner) {
-      // What is left: each array in one remark.
-      for (size_t I = 0; I < Trials.size(); ++I)
-        if (!In.O.EmitVariants.empty() ||
-            llvm::none_of(llvm::ArrayRef(Trials).take_front(I), [&](const FoldTrial &T) { return overlaps(T, Trials[I]); }))
-          Out.Candidates.push_back(std::move(Trials[I].Described));
-      break;
-    }
-    FoldTrial &Best = Trials.front();
-    if (!In.O.EmitVariants.empty()) // every group once, as it is in the user's program
-      for (FoldTrial &T : llvm::MutableArrayRef(Trials).drop_front())
-        if (overlaps(T, Best))
-          Out.Candidates.push_back(T.Described);
-    Out.Settled[Best.Record] = Best.Winner;
-    Out.Candidates.push_back(std::move(Best.Described));
-    In.Names.follow(A.P.Text, *Best.Text);
-    Reading = std::move(*Best.Reading);
+namespace {
+
+/// Groups that an earlier round left alone: without another look if nothing of
+/// them can change, else until one of their kernels does.
+class Remembered {
+public:
+  const FoldTrial *find(const GroupKey &Key) const {
+    auto At = Known.find(Key);
+    return At == Known.end() ? nullptr : &At->second.Trial;
   }
-  Out.P = assemble(std::move(Reading.Records));
-  In.Check(Out.P);
-  return Out;
-}
+  void add(GroupKey Key, std::set<std::string> Kernels, const FoldTrial &T) {
+    if (T.Best && T.saved() > 0)
+      return; // it may gain beside others
+    FoldTrial Left;
+    Left.Described = T.Described, Left.Idle = T.Idle, Left.Silent = T.Silent;
+    Known.insert_or_assign(std::move(Key), Entry{std::move(Left), std::move(Kernels)});
+  }
+  void changed(const std::set<std::string> &Kernels) {
+    std::erase_if(Known, [&](const auto &One) {
+      return !One.second.Trial.Idle && llvm::any_of(One.second.Kernels, [&](const std::string &K) { return Kernels.count(K); });
+    });
+  }
+
+private:
+  struct Entry {
+    FoldTrial Trial;
+    std::set<std::string> Kernels;
+  };
+  std::map<GroupKey, Entry> Known;
+};
+
+/// Two groups, the second folded after the first.
+struct Pair {
+  FoldTrial First, Second;
+  double Speedup = 1; ///< of all kernels of either
+};
+
+class ArrayFolder {
+public:
+  ArrayFolder(ProgramReading Reading, const FoldInput &In) : In(In), Base(foldBase(std::move(Reading), In.Names, {}, In)) {}
+
+  llvm::Expected<FoldedProgram> run() {
+    for (;;) {
+      llvm::Expected<std::vector<FoldTrial>> Trials = tryAll();
+      if (!Trials)
+        return Trials.takeError();
+      if (FoldTrial *One = best(*Trials)) {
+        if (!In.O.EmitVariants.empty()) // every group once, as it is in the user's program
+          for (FoldTrial &T : *Trials)
+            if (&T != One && overlap(T, *One))
+              Out.Candidates.push_back(T.Described);
+        take(std::move(*One));
+        continue;
+      }
+      llvm::Expected<std::optional<Pair>> Two = bestPair(*Trials);
+      if (!Two)
+        return Two.takeError();
+      if (!*Two) {
+        rest(*Trials);
+        break;
+      }
+      take(std::move((*Two)->First));
+      take(std::move((*Two)->Second));
+    }
+    Out.P = std::move(Base.Records);
+    Out.Settled = std::move(Base.Settled);
+    In.Names = std::move(Base.Names);
+    return std::move(Out);
+  }
+
+private:
+  llvm::Expected<std::vector<FoldTrial>> tryAll() {
+    std::vector<FoldTrial> Trials;
+    for (ParallelGroup &G : parallelGroups(Base.Arrays)) {
+      GroupKey Key = keyOf(Base, G);
+      if (const FoldTrial *Left = Known.find(Key)) {
+        FoldTrial T;
+        T.Described = Left->Described, T.Group = std::move(G);
+        if (isWantedRecord(T.Described, In.O) && !Left->Silent)
+          Trials.push_back(std::move(T));
+        continue;
+      }
+      std::set<std::string> Kernels = kernelNames(Base, G);
+      llvm::Expected<FoldTrial> T = tryGroup(Base, std::move(G), In);
+      if (!T)
+        return T.takeError();
+      Known.add(std::move(Key), std::move(Kernels), *T);
+      if (isWantedRecord(T->Described, In.O) && !T->Silent)
+        Trials.push_back(std::move(*T));
+    }
+    return Trials;
+  }
+
+  /// The one that saves most; where layouts are forced, the first.
+  FoldTrial *best(std::vector<FoldTrial> &Trials) const {
+    double Most = 0;
+    for (const FoldTrial &T : Trials)
+      if (T.moves())
+        Most = std::max(Most, T.saved());
+    FoldTrial *Best = nullptr;
+    for (FoldTrial &T : Trials) {
+      if (!T.moves())
+        continue;
+      if (!In.O.Layout.empty())
+        return &T;
+      auto Size = [](const FoldTrial &One) { return std::pair(One.Group.Arrays.size(), -One.saved()); };
+      if (T.saved() * EqualGains >= Most && (!Best || Size(T) < Size(*Best)))
+        Best = &T;
+    }
+    return Best;
+  }
+
+  /// Groups of one kernel, of which each gains a little: what binds the kernel
+  /// may be both of them.
+  llvm::Expected<std::optional<Pair>> bestPair(std::vector<FoldTrial> &Trials) {
+    std::optional<Pair> Best;
+    unsigned Tried = 0;
+    for (FoldTrial &A : Trials)
+      for (FoldTrial &B : llvm::MutableArrayRef(Trials).drop_front(&A - Trials.data() + 1)) {
+        if (!A.Reading || !B.Reading || overlap(A, B) || !shareKernel(Base, A, B) || Tried++ >= MaxPairs)
+          continue;
+        llvm::Expected<std::optional<Pair>> Two = tryPair(A, B);
+        if (!Two)
+          return Two.takeError();
+        if (*Two && (*Two)->Speedup >= leastSpeedup(In.O) && (!Best || (*Two)->Speedup > Best->Speedup))
+          Best = std::move(**Two);
+      }
+    return Best;
+  }
+
+  llvm::Expected<std::optional<Pair>> tryPair(const FoldTrial &A, const FoldTrial &B) {
+    GroupKey Key = keyOf(Base, B.Group);
+    FoldBase Next = after(A);
+    for (ParallelGroup &G : parallelGroups(Next.Arrays)) {
+      if (keyOf(Next, G) != Key)
+        continue;
+      llvm::Expected<FoldTrial> Second = tryGroup(Next, std::move(G), In);
+      if (!Second)
+        return Second.takeError();
+      if (!Second->Reading)
+        return std::nullopt;
+      double Before = A.Before.total();
+      for (const cost::KernelCost &K : B.Before.Kernels)
+        if (llvm::none_of(A.Before.Kernels, [&](const cost::KernelCost &Other) { return Other.Name == K.Name; }))
+          Before += K.Cycles * K.Calls;
+      double Saved = A.saved() + Second->saved();
+      Pair Out{A, std::move(*Second), Saved < Before ? Before / (Before - Saved) : 1};
+      for (FoldTrial *T : {&Out.First, &Out.Second}) {
+        T->Described.Outcome = Report::Status::Rewritten;
+        T->Described.PredictedSpeedup = Out.Speedup;
+        T->Described.Winner = T->Best->name().str();
+      }
+      return Out;
+    }
+    return std::nullopt;
+  }
+
+  /// The program with \p T folded.
+  FoldBase after(const FoldTrial &T) const {
+    FileNames Names = Base.Names;
+    Names.follow(Base.Arrays.P.Text, *T.Text);
+    std::map<std::string, const Layout *> Settled = Base.Settled;
+    Settled[T.Record] = T.Best;
+    return foldBase(*T.Reading, std::move(Names), std::move(Settled), In);
+  }
+
+  void take(FoldTrial T) {
+    if (!T.Group.Arrays.empty())
+      Known.changed(kernelNames(Base, T.Group));
+    Base = after(T);
+    Out.Candidates.push_back(std::move(T.Described));
+  }
+
+  /// What is left: each array in one remark.
+  void rest(std::vector<FoldTrial> &Trials) {
+    for (size_t I = 0; I < Trials.size(); ++I)
+      if (!In.O.EmitVariants.empty() ||
+          llvm::none_of(llvm::ArrayRef(Trials).take_front(I), [&](const FoldTrial &T) { return overlap(T, Trials[I]); }))
+        Out.Candidates.push_back(std::move(Trials[I].Described));
+  }
+
+  const FoldInput &In;
+  FoldBase Base;
+  Remembered Known;
+  FoldedProgram Out;
+};
+
+} // namespace
+
+llvm::Expected<FoldedProgram> foldArrays(ProgramReading Reading, const FoldInput &In) { return ArrayFolder(std::move(Reading), In).run(); }
 
 } // namespace restride

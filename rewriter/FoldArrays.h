@@ -1,8 +1,7 @@
 // Parallel arrays that are faster as one array of structs.
 #pragma once
 
-#include "rewriter/Decide.h"
-#include "rewriter/ReadProgram.h"
+#include "rewriter/FoldTrial.h"
 
 namespace restride {
 
@@ -15,22 +14,8 @@ struct FoldedProgram {
   std::vector<std::string> Warnings;
 };
 
-/// What folding works with.
-struct FoldInput {
-  std::vector<ProgramUnit> &Units;
-  FileNames &Names; ///< follows the text
-  const Options &O;
-  const cost::Gpu &Gpu;
-  const Sources &OnDisk;
-  /// Makes the units' compilers, once.
-  std::function<llvm::Error()> CreateCompilers;
-  /// Reads the program where files have new text.
-  std::function<llvm::Expected<ProgramReading>(llvm::ArrayRef<ptx::SourceText>)> Read;
-  /// Adds refusals that the whole run knows of.
-  std::function<void(Program &)> Check;
-};
-
-/// Folds one group after the other, each time the one that gains most.
+/// Folds one group after the other, each time the one that gains most. Where
+/// none gains by itself, two of the same kernel may together.
 llvm::Expected<FoldedProgram> foldArrays(ProgramReading Reading, const FoldInput &In);
 
 } // namespace restride

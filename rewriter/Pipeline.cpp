@@ -142,7 +142,8 @@ static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S,
   }
   Sources OnDisk = Reading->Records.Text;
   FileNames Names(Commands);
-  auto Read = [&](llvm::ArrayRef<ptx::SourceText> Changed) { return readProgram(Units, S.Toolkit, Root, Changed); };
+  KeptAsts Kept;
+  auto Read = [&](llvm::ArrayRef<ptx::SourceText> Changed) { return readProgram(Units, S.Toolkit, Root, Changed, &Kept); };
   auto Check = [&](Program &P) { checkReaders(P, Root); };
 
   // What an earlier run moved, as it was before.
@@ -156,6 +157,7 @@ static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S,
       foldArrays(std::move(Restored->Reading), {Units, Names, S.O, S.Gpu, OnDisk, [&] { return createCompilers(Units, S); }, Read, Check});
   if (!Folded)
     return Folded.takeError();
+  Kept.Units.clear();
   Program &P = Folded->P;
   llvm::append_range(Out.Candidates, std::move(Folded->Candidates));
   if (P.Candidates.empty())

@@ -11,16 +11,43 @@ static bool namesDevice(const SkippedRange &S, const Sources &Text) {
   return false;
 }
 
+/// Each takes some 100 MB.
+static constexpr size_t MaxKept = 8;
+
+static bool isChanged(const KeptAsts::One &Unit, llvm::ArrayRef<ptx::SourceText> Changed) {
+  return llvm::any_of(Changed, [&](const ptx::SourceText &S) { return llvm::is_contained(Unit.Files, S.Path); });
+}
+
+static llvm::Expected<std::shared_ptr<ParsedSource>> parseOnce(const ProgramUnit &U, size_t I, const CudaToolkit &Toolkit,
+                                                               llvm::ArrayRef<ptx::SourceText> Changed, KeptAsts *Kept) {
+  if (Kept)
+    if (auto At = Kept->Units.find(I); At != Kept->Units.end() && !isChanged(At->second, Changed))
+      return At->second.Parsed;
+  llvm::Expected<ParsedSource> Parsed = parse(U.Command, Toolkit, ptx::Side::Host, Changed);
+  if (!Parsed)
+    return Parsed.takeError();
+  return std::make_shared<ParsedSource>(std::move(*Parsed));
+}
+
 llvm::Expected<ProgramReading> readProgram(std::vector<ProgramUnit> &Units, const CudaToolkit &Toolkit, const std::string &Root,
-                                           llvm::ArrayRef<ptx::SourceText> Changed) {
+                                           llvm::ArrayRef<ptx::SourceText> Changed, KeptAsts *Kept) {
   ProgramReading Out{ProgramFacts(Root), ProgramFacts(Root, Elements::Scalars)};
   for (ProgramUnit &U : Units) {
-    llvm::Expected<ParsedSource> Parsed = parse(U.Command, Toolkit, ptx::Side::Host, Changed);
-    if (!Parsed)
-      return Parsed.takeError();
+    size_t I = &U - Units.data();
+    llvm::Expected<std::shared_ptr<ParsedSource>> Read = parseOnce(U, I, Toolkit, Changed, Kept);
+    if (!Read)
+      return Read.takeError();
+    const ParsedSource *Parsed = Read->get();
     bool Alone = Units.size() == 1;
     U.Files = readUnit(Parsed->Ast->getASTContext(), Parsed->Skipped, Alone, false, Out.Records);
     readUnit(Parsed->Ast->getASTContext(), Parsed->Skipped, Alone, false, Out.Arrays);
+    if (Kept && !Changed.empty() && !Kept->Units.count(I) && Kept->Units.size() < MaxKept) {
+      KeptAsts::One Now{*Read, {}};
+      for (size_t F : U.Files)
+        Now.Files.push_back(Out.Records.Text.files()[F].Path);
+      if (!isChanged(Now, Changed))
+        Kept->Units[I] = std::move(Now);
+    }
     // Text for the device alone is read there.
     if (llvm::none_of(Parsed->Skipped, [&](const SkippedRange &S) { return namesDevice(S, Out.Records.Text); }))
       continue;

@@ -12,9 +12,20 @@ struct ProgramReading {
   ProgramFacts Records, Arrays;
 };
 
-/// Reads \p Units one after the other; an AST ends where its facts are read.
-/// Files of \p Changed have new text. Editable are the files below \p Root.
+struct ParsedSource;
+
+/// ASTs of units that no changed text was part of, by the unit, for the next time.
+struct KeptAsts {
+  struct One {
+    std::shared_ptr<ParsedSource> Parsed;
+    std::vector<std::string> Files; ///< that it read
+  };
+  std::map<size_t, One> Units;
+};
+
+/// Reads \p Units one after the other; an AST ends where its facts are read, if
+/// nobody keeps it. Files of \p Changed have new text. Editable are the files below \p Root.
 llvm::Expected<ProgramReading> readProgram(std::vector<ProgramUnit> &Units, const CudaToolkit &Toolkit, const std::string &Root,
-                                           llvm::ArrayRef<ptx::SourceText> Changed = {});
+                                           llvm::ArrayRef<ptx::SourceText> Changed = {}, KeptAsts *Kept = nullptr);
 
 } // namespace restride

@@ -3,6 +3,7 @@
 #include "clang/AST/ParentMapContext.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace clang;
 
@@ -10,15 +11,27 @@ namespace restride {
 
 static constexpr unsigned MaxDepth = 32;
 
-std::optional<Estimate> Evaluator::variable(const VarDecl *V, unsigned Depth) const {
+template <typename T> std::optional<EstimateOf<T>> Evaluator::value(const Expr *E, Frame In) const {
+  if constexpr (std::is_same_v<T, double>)
+    return real(E, In);
+  else
+    return integer(E, In);
+}
+
+template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const VarDecl *V, Frame In) const {
   unsigned Key = V->getLocation().getRawEncoding();
-  if (isa<ParmVarDecl>(V)) {
+  if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(V)) {
+    const FunctionDecl *Definition = nullptr;
+    if (In.Call && In.Call->getDirectCallee()->hasBody(Definition) && P->getDeclContext() == Definition)
+      return P->getFunctionScopeIndex() < In.Call->getNumArgs()
+                 ? value<T>(In.Call->getArg(P->getFunctionScopeIndex()), In.Outer ? Frame{In.Outer->Call, In.Outer->Outer, In.Depth + 1} : In.deeper())
+                 : std::nullopt;
     auto At = Facts.Arguments.find(Key);
     if (At == Facts.Arguments.end())
       return std::nullopt;
-    std::optional<Estimate> One;
+    std::optional<EstimateOf<T>> One;
     for (const Expr *Argument : At->second) {
-      std::optional<Estimate> Next = integer(Argument, Depth + 1);
+      std::optional<EstimateOf<T>> Next = value<T>(Argument, In.deeper());
       if (!Next || (One && One->Value != Next->Value))
         return std::nullopt;
       One = Next;
@@ -27,51 +40,154 @@ std::optional<Estimate> Evaluator::variable(const VarDecl *V, unsigned Depth) co
   }
   const VarDecl *Definition = nullptr;
   const Expr *Init = V->getAnyInitializer(Definition);
-  std::optional<Estimate> Value = Init ? integer(Init, Depth + 1) : std::nullopt;
+  std::optional<EstimateOf<T>> Value = Init ? value<T>(Init, In.deeper()) : std::nullopt;
   if (!Value) // "int n; ... n = 4096;"
     if (auto At = Facts.Assigned.find(Key); At != Facts.Assigned.end())
       for (const Expr *E : At->second)
         if (!Value)
-          Value = integer(E, Depth + 1);
+          Value = value<T>(E, In.deeper());
   if (Value && !V->getType().isConstQualified() && isModified(Facts, V))
     Value->Assumed = true;
   return Value;
 }
 
-std::optional<Estimate> Evaluator::integer(const Expr *E, unsigned Depth) const {
-  if (Depth > MaxDepth || E->isValueDependent())
+template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExpr *C, Frame In) const {
+  const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
+  if (!F || isa<CUDAKernelCallExpr>(C))
+    return std::nullopt;
+  llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
+  bool Min = Name == "min" || Name == "fmin" || Name == "fminf", Max = Name == "max" || Name == "fmax" || Name == "fmaxf";
+  if ((Min || Max) && C->getNumArgs() == 2) {
+    std::optional<EstimateOf<T>> L = value<T>(C->getArg(0), In.deeper()), R = value<T>(C->getArg(1), In.deeper());
+    if (!L || !R)
+      return std::nullopt;
+    return EstimateOf<T>{Min == (L->Value < R->Value) ? L->Value : R->Value, L->Assumed || R->Assumed};
+  }
+  // "(n + block - 1) / block" often hides in a function of one return.
+  if (!F->hasBody(Definition) || isa<CXXMethodDecl>(F))
+    return std::nullopt;
+  const CompoundStmt *Body = dyn_cast<CompoundStmt>(Definition->getBody());
+  const ReturnStmt *Return = Body && Body->size() == 1 ? dyn_cast<ReturnStmt>(Body->body_front()) : nullptr;
+  return Return && Return->getRetValue() ? value<T>(Return->getRetValue(), {C, &In, In.Depth + 1}) : std::nullopt;
+}
+
+/// What is first assigned to the variable's member.
+const Expr *Evaluator::assignedMember(const VarDecl *V, char Name) const {
+  auto At = Facts.Modified.find(V->getLocation().getRawEncoding());
+  for (const DeclRefExpr *R : At == Facts.Modified.end() ? std::vector<const DeclRefExpr *>() : At->second) {
+    auto Parents = Context.getParents(*R);
+    const MemberExpr *M = Parents.empty() ? nullptr : Parents[0].get<MemberExpr>();
+    if (!M || M->getMemberNameInfo().getAsString() != std::string(1, Name))
+      continue;
+    Parents = Context.getParents(*M);
+    const BinaryOperator *B = Parents.empty() ? nullptr : Parents[0].get<BinaryOperator>();
+    if (B && B->getOpcode() == BO_Assign && B->getLHS() == M)
+      return B->getRHS();
+  }
+  return nullptr;
+}
+
+std::optional<Estimate> Evaluator::dimension(const MemberExpr *M, Frame In) const {
+  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(M->getBase()->IgnoreParenImpCasts());
+  const CXXRecordDecl *Type = M->getBase()->getType()->getAsCXXRecordDecl();
+  if (!R || !Type || !Type->getDeclName().isIdentifier() || Type->getName() != "dim3" || !M->getMemberDecl()->getDeclName().isIdentifier())
+    return std::nullopt;
+  size_t I = llvm::StringRef("xyz").find(M->getMemberDecl()->getName());
+  uint64_t Sizes[3] = {0, 0, 0};
+  bool Assumed = false;
+  if (I < 3 && In.Depth < MaxDepth)
+    dimensions(R, Sizes, Assumed, In.deeper());
+  return I < 3 && Sizes[I] ? std::optional(Estimate{int64_t(Sizes[I]), Assumed}) : std::nullopt;
+}
+
+std::optional<RealEstimate> Evaluator::real(const Expr *E, Frame In) const {
+  if (In.Depth > MaxDepth || E->isValueDependent())
+    return std::nullopt;
+  E = E->IgnoreParens();
+  if (const MaterializeTemporaryExpr *M = dyn_cast<MaterializeTemporaryExpr>(E))
+    return real(M->getSubExpr(), In.deeper());
+  if (E->getType()->isIntegralOrEnumerationType()) {
+    std::optional<Estimate> Whole = integer(E, In.deeper());
+    return Whole ? std::optional(RealEstimate{double(Whole->Value), Whole->Assumed}) : std::nullopt;
+  }
+  llvm::APFloat Literal(0.0);
+  if (E->getType()->isRealFloatingType() && E->EvaluateAsFloat(Literal, Context)) {
+    bool Inexact = false;
+    Literal.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &Inexact);
+    return RealEstimate{Literal.convertToDouble(), false};
+  }
+  if (const CastExpr *C = dyn_cast<CastExpr>(E))
+    return real(C->getSubExpr(), In.deeper());
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
+    const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
+    return V && V->getType()->isRealFloatingType() ? variable<double>(V, In) : std::nullopt;
+  }
+  if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
+    std::optional<RealEstimate> L = real(B->getLHS(), In.deeper()), R = real(B->getRHS(), In.deeper());
+    if (!L || !R)
+      return std::nullopt;
+    bool Assumed = L->Assumed || R->Assumed;
+    switch (B->getOpcode()) {
+    case BO_Add: return RealEstimate{L->Value + R->Value, Assumed};
+    case BO_Sub: return RealEstimate{L->Value - R->Value, Assumed};
+    case BO_Mul: return RealEstimate{L->Value * R->Value, Assumed};
+    case BO_Div: if (R->Value == 0) return std::nullopt; return RealEstimate{L->Value / R->Value, Assumed};
+    default: return std::nullopt;
+    }
+  }
+  const CallExpr *C = dyn_cast<CallExpr>(E);
+  const FunctionDecl *F = C ? C->getDirectCallee() : nullptr;
+  if (!F)
+    return std::nullopt;
+  llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
+  bool Up = Name == "ceil" || Name == "ceilf", Down = Name == "floor" || Name == "floorf";
+  if ((!Up && !Down) || C->getNumArgs() != 1)
+    return call<double>(C, In);
+  std::optional<RealEstimate> Of = real(C->getArg(0), In.deeper());
+  if (Of)
+    Of->Value = Up ? std::ceil(Of->Value) : std::floor(Of->Value);
+  return Of;
+}
+
+std::optional<Estimate> Evaluator::integer(const Expr *E, Frame In) const {
+  if (In.Depth > MaxDepth || E->isValueDependent())
     return std::nullopt;
   E = E->IgnoreParens();
   Expr::EvalResult Result;
   if (E->getType()->isIntegralOrEnumerationType() && E->EvaluateAsInt(Result, Context))
     return Estimate{Result.Val.getInt().getExtValue(), false};
+  if (const MaterializeTemporaryExpr *M = dyn_cast<MaterializeTemporaryExpr>(E)) // std::min(n, 256)
+    return integer(M->getSubExpr(), In.deeper());
   if (const CastExpr *C = dyn_cast<CastExpr>(E)) {
-    if (C->getCastKind() == CK_FloatingToIntegral || C->getCastKind() == CK_IntegralToFloating)
-      return std::nullopt;
-    return integer(C->getSubExpr(), Depth + 1);
+    if (C->getCastKind() != CK_FloatingToIntegral)
+      return C->getCastKind() == CK_IntegralToFloating ? std::nullopt : integer(C->getSubExpr(), In.deeper());
+    std::optional<RealEstimate> Value = real(C->getSubExpr(), In.deeper());
+    return Value && std::abs(Value->Value) < 1e18 ? std::optional(Estimate{int64_t(Value->Value), Value->Assumed}) : std::nullopt;
   }
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
-    return V && V->getType()->isIntegralOrEnumerationType() ? variable(V, Depth) : std::nullopt;
+    return V && V->getType().getNonReferenceType()->isIntegralOrEnumerationType() ? variable<int64_t>(V, In) : std::nullopt;
   }
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
+    return dimension(M, In);
   if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E)) {
-    if (std::optional<Estimate> Condition = integer(C->getCond(), Depth + 1)) {
-      std::optional<Estimate> Arm = integer(Condition->Value ? C->getTrueExpr() : C->getFalseExpr(), Depth + 1);
+    if (std::optional<Estimate> Condition = integer(C->getCond(), In.deeper())) {
+      std::optional<Estimate> Arm = integer(Condition->Value ? C->getTrueExpr() : C->getFalseExpr(), In.deeper());
       if (Arm)
         Arm->Assumed |= Condition->Assumed;
       return Arm;
     }
-    std::optional<Estimate> Value = integer(C->getTrueExpr(), Depth + 1);
+    std::optional<Estimate> Value = integer(C->getTrueExpr(), In.deeper());
     if (!Value)
-      Value = integer(C->getFalseExpr(), Depth + 1);
+      Value = integer(C->getFalseExpr(), In.deeper());
     if (Value)
       Value->Assumed = true;
     return Value;
   }
   if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
     if (B->isCommaOp())
-      return integer(B->getRHS(), Depth + 1);
-    std::optional<Estimate> L = integer(B->getLHS(), Depth + 1), R = integer(B->getRHS(), Depth + 1);
+      return integer(B->getRHS(), In.deeper());
+    std::optional<Estimate> L = integer(B->getLHS(), In.deeper()), R = integer(B->getRHS(), In.deeper());
     if (!L || !R)
       return std::nullopt;
     Estimate Out{0, L->Assumed || R->Assumed};
@@ -89,32 +205,24 @@ std::optional<Estimate> Evaluator::integer(const Expr *E, unsigned Depth) const 
     default: return std::nullopt;
     }
   }
-  if (const CallExpr *C = dyn_cast<CallExpr>(E)) {
-    // "(n + block - 1) / block" often hides in a function of one return.
-    const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
-    if (F && F->getDeclName().isIdentifier() && (F->getName() == "min" || F->getName() == "max") && C->getNumArgs() == 2) {
-      std::optional<Estimate> L = integer(C->getArg(0), Depth + 1), R = integer(C->getArg(1), Depth + 1);
-      if (!L || !R)
-        return std::nullopt;
-      bool Less = L->Value < R->Value;
-      return Estimate{(F->getName() == "min") == Less ? L->Value : R->Value, L->Assumed || R->Assumed};
-    }
-    if (!F || !F->hasBody(Definition))
-      return std::nullopt;
-    const CompoundStmt *Body = dyn_cast<CompoundStmt>(Definition->getBody());
-    const ReturnStmt *Return = Body && Body->size() == 1 ? dyn_cast<ReturnStmt>(Body->body_front()) : nullptr;
-    return Return && Return->getRetValue() ? integer(Return->getRetValue(), Depth + 1) : std::nullopt;
-  }
-  return std::nullopt;
+  const CallExpr *C = dyn_cast<CallExpr>(E);
+  return C ? call<int64_t>(C, In) : std::nullopt;
 }
 
-void Evaluator::dimensions(const Expr *E, uint64_t Out[3], bool &Assumed) const {
+void Evaluator::dimensions(const Expr *E, uint64_t Out[3], bool &Assumed, Frame In) const {
   E = E->IgnoreUnlessSpelledInSource()->IgnoreParenImpCasts();
   auto Set = [&](unsigned I, const Expr *Value) {
-    std::optional<Estimate> V = integer(Value);
+    std::optional<Estimate> V = integer(Value, In.deeper());
     Out[I] = V && V->Value > 0 ? V->Value : 0;
     Assumed |= !V || V->Assumed;
   };
+  if (E->getType()->isRealFloatingType()) { // ceil(n / 256.0)
+    std::optional<RealEstimate> V = real(E, In.deeper());
+    Out[0] = V && V->Value >= 1 && V->Value < 1e18 ? uint64_t(V->Value) : 0;
+    Assumed |= !V || V->Assumed;
+    Out[1] = Out[2] = 1;
+    return;
+  }
   if (E->getType()->isIntegralOrEnumerationType()) {
     Set(0, E);
     Out[1] = Out[2] = 1;
@@ -123,14 +231,19 @@ void Evaluator::dimensions(const Expr *E, uint64_t Out[3], bool &Assumed) const 
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
     if (V && V->getAnyInitializer())
-      return dimensions(V->getAnyInitializer(), Out, Assumed);
+      dimensions(V->getAnyInitializer(), Out, Assumed, In.deeper());
+    for (unsigned I = 0; V && I < 3; ++I) // dim3 grid; grid.x = n / 256;
+      if (const Expr *Value = assignedMember(V, "xyz"[I]))
+        Set(I, Value);
+    if (V && V->getAnyInitializer())
+      return;
   }
   if (const CXXFunctionalCastExpr *C = dyn_cast<CXXFunctionalCastExpr>(E))
-    return dimensions(C->getSubExpr(), Out, Assumed);
+    return dimensions(C->getSubExpr(), Out, Assumed, In.deeper());
   llvm::SmallVector<const Expr *, 3> Values;
   if (const CXXConstructExpr *C = dyn_cast<CXXConstructExpr>(E)) {
     if (C->getConstructor()->isCopyOrMoveConstructor())
-      return dimensions(C->getArg(0), Out, Assumed);
+      return dimensions(C->getArg(0), Out, Assumed, In.deeper());
     Values.append(C->arg_begin(), C->arg_end());
   } else if (const InitListExpr *L = dyn_cast<InitListExpr>(E)) {
     Values.append(L->inits().begin(), L->inits().end());

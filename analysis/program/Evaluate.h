@@ -6,21 +6,23 @@
 
 namespace restride {
 
-struct Estimate {
-  int64_t Value = 0;
+template <typename T> struct EstimateOf {
+  T Value = 0;
   bool Assumed = false; ///< depends on a variable that may hold something else at run time
 };
+using Estimate = EstimateOf<int64_t>;
+using RealEstimate = EstimateOf<double>;
 
 class Evaluator {
 public:
-  Evaluator(const clang::ASTContext &Context, const UnitFacts &Facts) : Context(Context), Facts(Facts) {}
+  Evaluator(clang::ASTContext &Context, const UnitFacts &Facts) : Context(Context), Facts(Facts) {}
 
   /// Value of an integer expression: constants, variables by their
   /// initialiser, parameters by the one value all calls give them; of a ?: whose
   /// condition is unknown, the arm that is known.
-  std::optional<Estimate> integer(const clang::Expr *E, unsigned Depth = 0) const;
+  std::optional<Estimate> integer(const clang::Expr *E) const { return integer(E, Frame()); }
   /// A grid or block size: an integer or a dim3. Zeros where unknown.
-  void dimensions(const clang::Expr *E, uint64_t Out[3], bool &Assumed) const;
+  void dimensions(const clang::Expr *E, uint64_t Out[3], bool &Assumed) const { dimensions(E, Out, Assumed, Frame()); }
   /// How often the loops around \p E run it; loops that cannot be counted
   /// count as UnknownLoopTrips.
   double timesExecuted(const clang::Stmt *E, clang::ASTContext &Context) const;
@@ -28,9 +30,26 @@ public:
   static constexpr double UnknownLoopTrips = 16;
 
 private:
-  std::optional<Estimate> variable(const clang::VarDecl *V, unsigned Depth) const;
+  /// The call whose function is being evaluated, and what it was called in.
+  struct Frame {
+    const clang::CallExpr *Call = nullptr; ///< null: outside of any
+    const Frame *Outer = nullptr;
+    unsigned Depth = 0;
+    Frame deeper() const { return {Call, Outer, Depth + 1}; }
+  };
+  std::optional<Estimate> integer(const clang::Expr *E, Frame In) const;
+  /// A floating-point expression: "ceil(n / 256.0)".
+  std::optional<RealEstimate> real(const clang::Expr *E, Frame In) const;
+  template <typename T> std::optional<EstimateOf<T>> value(const clang::Expr *E, Frame In) const;
+  template <typename T> std::optional<EstimateOf<T>> variable(const clang::VarDecl *V, Frame In) const;
+  /// min and max, ceil and floor, and functions of one return.
+  template <typename T> std::optional<EstimateOf<T>> call(const clang::CallExpr *C, Frame In) const;
+  void dimensions(const clang::Expr *E, uint64_t Out[3], bool &Assumed, Frame In) const;
+  const clang::Expr *assignedMember(const clang::VarDecl *V, char Name) const;
+  /// "block.x" of a dim3.
+  std::optional<Estimate> dimension(const clang::MemberExpr *M, Frame In) const;
 
-  const clang::ASTContext &Context;
+  clang::ASTContext &Context;
   const UnitFacts &Facts;
 };
 

@@ -7,7 +7,7 @@
 
 namespace restride {
 
-static constexpr size_t MaxFields = 16, MaxGroups = 12;
+static constexpr size_t MaxFields = 16, MaxGroups = 24;
 
 static const HostCall *allocation(const Candidate &C) {
   const HostCall *Out = nullptr;
@@ -103,11 +103,16 @@ public:
         if (V.Array == I && V.Null)
           Blocked.try_emplace(I, Refusal{"", V.Where, "a null pointer is passed in the array's place"});
     }
+    std::vector<std::vector<size_t>> Free;
     for (const auto &[Key, All] : Alike) {
-      std::vector<size_t> Arrays;
-      llvm::copy_if(All, std::back_inserter(Arrays), [&](size_t I) { return !Blocked.count(I); });
+      Free.emplace_back();
+      llvm::copy_if(All, std::back_inserter(Free.back()), [&](size_t I) { return !Blocked.count(I); });
+    }
+    for (const std::vector<size_t> &Arrays : Free)
       sameIndices(Arrays);
+    for (const std::vector<size_t> &Arrays : Free)
       connected(Arrays, [&](std::vector<size_t> Group) { propose(std::move(Group)); });
+    for (const std::vector<size_t> &Arrays : Free) {
       inputs(Arrays);
       if (Arrays.size() <= 4)
         propose(Arrays);

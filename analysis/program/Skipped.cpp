@@ -15,11 +15,18 @@ static std::vector<std::string> namesAt(const Range &R, const Candidate &C, llvm
     const NodeFacts &F = Graph.facts(N);
     bool Here = F.Scope && F.Scope->contains(R);
     Inside |= Here;
+    // Arrays of numbers have the names of many others. Another function may
+    // call the one that gets the pointer.
+    if (Graph.scalars() && !F.Function.empty() && !Here) {
+      if (!F.Slot.empty())
+        Out.push_back(F.Function);
+      continue;
+    }
     if (F.Name.size() > 1 || Here || F.Function.empty())
       Out.push_back(F.Name);
   }
   for (const Alias &A : C.Aliases)
-    if (A.Name.size() > 1 || Inside)
+    if ((A.Name.size() > 1 && !Graph.scalars()) || Inside)
       Out.push_back(A.Name);
   return Out;
 }

@@ -70,6 +70,10 @@ PROCUDA = Repository("procuda", "https://github.com/deeperlearning/professional-
 
 TIMES = r"(?i)\btime\b"  # lines that print times say so, in most of these programs
 
+# Parallel arrays have the name of the record that they would get.
+MRC = "X1X2DOutputDX1DX2"
+D3Q19 = "BoundaryFlagValuesDirs"
+
 PROGRAMS = (
     Program("nbody", HECBENCH, "src/nbody-cuda", ("main.cu", "GSimulation.cu"), ("6000", "10"), small=("64", "3"),
             moves=("Particle",), verdict=r"^PASS$", drop=(TIMES, "Average Performance")),
@@ -116,4 +120,22 @@ PROGRAMS = (
             moves=("Pole", "Window"), verdict=r"^Verification checksum: 880018 \(Valid\)$",
             drop=(TIMES, "Runtime", "Initialization Complete", "Lookups/s"), copies=False,
             note="with -std=c++17, as CUDA 13's Thrust wants it; the Makefile says c++14"),
+    Program("aidw", HECBENCH, "src/aidw-cuda", ("main.cu",), ("10", "1", "1"), small=("1", "1", "1"),
+            small_edits=(Edit("main.cu", "numk * 1024", "numk * 512"),),
+            moves=("Dxyz", "Ixyz"), verdict=r"^PASS$", drop=(TIMES,)),
+    Program("haccmk", HECBENCH, "src/haccmk-cuda", ("haccmk.cu",), ("10",), small=("1",),
+            small_edits=(Edit("haccmk.cu", "  n1 = 784;", "  n1 = 100;"), Edit("haccmk.cu", "  n2 = 15000;", "  n2 = 500;")),
+            moves=("Vxyz2", "Xxyyzz"), verdict=r"^PASS$", drop=(TIMES,)),
+    Program("particle-diffusion", HECBENCH, "src/particle-diffusion-cuda", ("motionsim.cu",), ("100", "2"), small=("5", "2"),
+            small_edits=(Edit("motionsim.cu", "n_particles = 147456;", "n_particles = 300;"),),
+            moves=("ARandomXY", "AParticleXY"), verdict=r"^PASS$", drop=(TIMES, "Simulation time")),
+    Program("lulesh", HECBENCH, "src/lulesh-cuda", tuple(f"lulesh{name}.cu" for name in ("", "-init", "-util", "-viz")),
+            tuple("-i 2 -s 16 -r 11 -b 1 -c 1".split()), flags=("-std=c++17", "-DVERIFY"), small=tuple("-i 1 -s 3 -r 11 -b 1 -c 1".split()),
+            moves=("Xyz",), drop=(TIMES, "FOM", "Grind")),
+    Program("mrc", HECBENCH, "src/mrc-cuda", ("main.cu",), ("1000000", "10"), small=("1000", "1"),
+            refused={f"{MRC}:{layout}": "is cast to 'const float4 *'" for layout in LAYOUTS}, verdict=r"^PASS$", drop=(TIMES,),
+            note="all of its accesses are coalesced"),
+    Program("d3q19-bgk", HECBENCH, "src/d3q19-bgk-cuda", ("main.cu",), ("102",),
+            refused={"u0": "several arrays are parts of one allocation", D3Q19: "is written by a macro's body"},
+            verdict=r": OK$", drop=(TIMES, r"^[0-9.]+$")),
 )

@@ -34,6 +34,7 @@ def parse_arguments(argv):
     parser.add_argument("--only", action="append", default=[], metavar="PROGRAM", help="repeatable")
     parser.add_argument("--layout", action="append", default=[], choices=(*LAYOUTS, FASTEST), help="repeatable; default: all")
     parser.add_argument("--no-compile", action="store_true", help="stop after rewriting")
+    parser.add_argument("--compile-only", action="store_true", help="rewrite nothing: compile what another machine rewrote into --work")
     parser.add_argument("--nvcc", default="nvcc")
     parser.add_argument("-j", "--jobs", type=int, default=2, help="compilers at a time")
     parser.add_argument("--timeout", type=float, default=600, metavar="SECONDS", help="for one call of restride")
@@ -53,8 +54,10 @@ def parse_arguments(argv):
     unknown = set(options.only) - {program.name for program in PROGRAMS}
     if unknown:
         parser.error(f"no such program: {', '.join(sorted(unknown))}")
-    if not (options.restride or options.emulate or options.run or options.run_only or options.table):
-        parser.error("give --restride=BINARY, --emulate, --run, --run-only=FOLDER or --table=FILE.md")
+    if options.compile_only and (options.restride or options.no_compile):
+        parser.error("--compile-only takes neither --restride nor --no-compile")
+    if not (options.restride or options.compile_only or options.emulate or options.run or options.run_only or options.table):
+        parser.error("give --restride=BINARY, --compile-only, --emulate, --run, --run-only=FOLDER or --table=FILE.md")
     options.programs = [program for program in PROGRAMS if not options.only or program.name in options.only]
     return options
 
@@ -77,13 +80,30 @@ def prepare(options):
             variants.append(build.rewrite(program, layout, folder / ORIGINAL, folder / layout, options.restride, options.timeout))
             print(f"{program.name} {layout}: {table.outcome(program, variants[-1])}", flush=True)
     if not options.no_compile:
-        hook = build.compile_hook(options.nvcc, sources)
-        compile_one = functools.partial(build.compile_program, nvcc=options.nvcc, hook=hook)
-        build.compile_all(options.programs, variants, sources, binaries, compile_one, options.jobs)
+        compile_variants(options, variants)
     today = datetime.date.today().strftime("%d %B %Y").lstrip("0")
     commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     build.write_manifest(binaries / "manifest.json", variants, {"date": today, "commit": commit})
     return variants
+
+
+def compile_variants(options, variants):
+    """With nvcc, from options.work/sources into options.work/binaries."""
+    sources = options.work / "sources"
+    hook = build.compile_hook(options.nvcc, sources)
+    compile_one = functools.partial(build.compile_program, nvcc=options.nvcc, hook=hook)
+    build.compile_all(options.programs, variants, sources, options.work / "binaries", compile_one, options.jobs)
+
+
+def compile_rewritten(options):
+    """Compiles what a run with --no-compile left, on another machine maybe. Returns the variants."""
+    manifest = options.work / "binaries/manifest.json"
+    variants, about = build.read_manifest(manifest)
+    names = {program.name for program in options.programs}
+    wanted = [variant for variant in variants if variant.program in names]
+    compile_variants(options, wanted)
+    build.write_manifest(manifest, variants, about)
+    return wanted
 
 
 def prepare_emulation(options):
@@ -127,12 +147,13 @@ def write_table(options, rows):
 def main(argv=None):
     options = parse_arguments(argv)
     good, rows = True, []
-    if options.restride:
+    if options.restride or options.compile_only:
         # A path may be relative to here; a bare name is looked up on PATH.
-        options.restride = str(Path(options.restride).resolve()) if "/" in options.restride else options.restride
+        if options.restride and "/" in options.restride:
+            options.restride = str(Path(options.restride).resolve())
         by_name = {program.name: program for program in PROGRAMS}
         lines = {}
-        for variant in prepare(options):
+        for variant in compile_rewritten(options) if options.compile_only else prepare(options):
             for line in table.unexpected(by_name[variant.program], variant):
                 lines.setdefault((variant.program, line), []).append(variant.layout)
         for (program, line), layouts in lines.items():

@@ -283,6 +283,22 @@ class Whole(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn("p soa: yes", out)
 
+    def test_compile_only(self):
+        self.run_main("--restride", str(self.folder / "restride"), "--source", f"r={self.origin}", "--layout", "soa", "--no-compile")
+        (self.folder / "work").rename(self.folder / "carried")
+        (self.folder / "restride").unlink()
+        status, out, err = self.run_main("--compile-only", "--run", "--work", str(self.folder / "carried"))
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("p soa: yes", out)
+        (self.folder / "carried/sources/p/soa/main.cu").write_text("broken")
+        status, _, err = self.run_main("--compile-only", "--work", str(self.folder / "carried"))
+        self.assertEqual(status, 1)
+        self.assertIn("unexpected: p (soa): does not compile: main.cu(1): error: does not parse", err)
+
+    def test_compile_only_rewrites_nothing(self):
+        with self.assertRaises(SystemExit):
+            self.run_main("--compile-only", "--restride", "restride")
+
 
 if __name__ == "__main__":
     unittest.main()

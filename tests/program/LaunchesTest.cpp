@@ -65,6 +65,60 @@ TEST(Launches, aConditionWithAKnownDefaultChoosesItsArm) {
   EXPECT_EQ(P.Launches[0].Arguments[1], 128);
 }
 
+TEST(Launches, knowHelpersRoundingAndMembers) {
+  Program P = find(R"(
+    static int blocks(int n, int size) { return (n + size - 1) / size; }
+    int main() {
+      const int n = 1000, m = 3000;
+      Q *d;
+      cudaMalloc((void **)&d, n * sizeof(Q));
+      dim3 block(32, 8);
+      dim3 grid((size_t)ceil((float)n / (float)block.x), (size_t)ceil((float)m / (float)block.y));
+      k<<<grid, block>>>(d, blocks(n, 256));
+      dim3 other;
+      other.x = blocks(m, 128);
+      other.y = 2;
+      k<<<other, 128>>>(d, n);
+      k<<<ceil(n / 64.0), 64>>>(d, n);
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u); // of one kernel; the first says how large it is
+  EXPECT_EQ(P.Launches[0].Grid[0], 32u);
+  EXPECT_EQ(P.Launches[0].Grid[1], 375u);
+  EXPECT_EQ(P.Launches[0].Arguments[1], 4);
+}
+
+TEST(Launches, knowMembersSetOneByOne) {
+  Program P = find(R"(
+    static int blocks(int n, int size) { return (n + size - 1) / size; }
+    int main() {
+      const int n = 3000;
+      Q *d;
+      cudaMalloc((void **)&d, n * sizeof(Q));
+      int unused = blocks(1, 7);
+      dim3 grid;
+      grid.x = blocks(n, 128);
+      grid.y = 2;
+      k<<<grid, 128>>>(d, n);
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  EXPECT_EQ(P.Launches[0].Grid[0], 24u);
+  EXPECT_EQ(P.Launches[0].Grid[1], 2u);
+}
+
+TEST(Launches, aGridThatDependsOnItselfIsNotKnown) {
+  Program P = find(R"(
+    int size();
+    int main() {
+      Q *d;
+      cudaMalloc((void **)&d, 64 * sizeof(Q));
+      dim3 grid;
+      grid.x = grid.x * size();
+      k<<<grid, 128>>>(d, 1);
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  EXPECT_EQ(P.Launches[0].Grid[0], 0u);
+}
+
 TEST(Copies, countTheirBytesAndTheLoopsAroundThem) {
   Program P = find(R"(
     int main() {

@@ -8,6 +8,7 @@ from methods import MethodMaker
 from pieces import Document, Piece
 from records import RecordMaker
 from scope import NOTHING, Array
+from separate import SeparateMaker
 
 
 class Composer:
@@ -52,6 +53,10 @@ class Composer:
             made = self.kernels.make(context.records)
             prototypes.append(made[0])
             kernels.append(made[1])
+        self.separate = []
+        if context.has("separate-arrays") and not context.has("two-units"):
+            kernel, self.separate = SeparateMaker(context).make(self.host)
+            kernels.append(kernel)
         main = self.main()
         functions = self.adders() + functions
         return self.files([piece for piece in prototypes if piece], functions, kernels, main)
@@ -145,6 +150,7 @@ class Composer:
             body += transfers.download(array)
         body += [make() for make in self.after]
         body += self.print_output()
+        body.append(self.separate)
         if context.sometimes("print-size", 0.8):
             body.append(Piece(f'printf("%d\\n", (int)sizeof({context.pick(context.records).name}));\n'))
         for array in arrays:

@@ -32,6 +32,7 @@ FEATURES = {
     "class-holder": 5, "global-pointer": 6, "capacity": 5, "reallocate": 3, "null-initialised": 8, "lambda": 4,
     "offset-launch": 5, "async-allocation": 3, "launch-function": 8, "constant-array": 5, "device-array": 3, "element-download": 4,
     "host-loop": 10, "chunked-copy": 4, "check-if": 6, "element-upload": 4, "vector-size": 4, "print-size": 3, "several-launches": 12, "declared-together": 10,
+    "separate-arrays": 15,
     # what restride refuses
     "private-fields": 2, "mutating-method": 2, "pass-reference": 2, "out-parameter": 2, "pointer-walk": 1,
     "member-address": 1, "member-reference": 1, "element-condition": 1, "field-download": 1, "template-record": 2,

@@ -1,0 +1,55 @@
+// Parallel arrays with uses that are no uses of a field are refused where somebody asks for a layout. Where all
+// accesses are coalesced nothing is said unasked.
+// RUN: %restride --quiet --layout=soa %s -- -std=c++17 2>&1 | count 0
+// RUN: %restride --layout=soa %s -- -std=c++17 2>&1 | FileCheck %s
+// RUN: %restride %s -- -std=c++17 2>&1 | FileCheck %s --check-prefix=UNASKED --allow-empty
+// UNASKED-NOT: 'd_u, d_v'
+
+// CHECK: remark: parallel arrays 'd_x, d_y' are left alone
+// CHECK: parallel.cu:[[@LINE+5]]:{{[0-9]+}}: note: refused: the pointer is cast to 'const float4 *'
+__global__ void wide(const float *x, const float *y, float *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n / 4)
+    return;
+  float4 a = reinterpret_cast<const float4 *>(x)[i];
+  reinterpret_cast<float4 *>(out)[i] = a;
+}
+
+__global__ void narrow(const float *x, const float *y, float *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    out[i] = x[i] + y[i];
+}
+
+// CHECK: remark: parallel arrays 'd_u, d_v' are left alone
+// CHECK: parallel.cu:[[@LINE+9]]:{{[0-9]+}}: note: refused: 'plus' is used in text that the preprocessor leaves out here
+__global__ void plus(const double *u, double *v, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    v[i] += u[i];
+}
+
+void other(double *some, double *more, int n) {
+#ifdef WITH_DEBUG
+  plus<<<1, 32>>>(some, more, n);
+#endif
+}
+
+int main() {
+  const int n = 4096;
+  float *d_x, *d_y, *d_out;
+  double *d_u, *d_v;
+  cudaMalloc(&d_x, n * sizeof(float));
+  cudaMalloc(&d_y, n * sizeof(float));
+  cudaMalloc(&d_out, 2 * n * sizeof(float));
+  cudaMalloc(&d_u, n * sizeof(double));
+  cudaMalloc(&d_v, n * sizeof(double));
+  wide<<<n / 4 / 256, 256>>>(d_x, d_y, d_out, n);
+  narrow<<<n / 256, 256>>>(d_x, d_y, d_out, n);
+  plus<<<n / 256, 256>>>(d_u, d_v, n);
+  cudaFree(d_x);
+  cudaFree(d_y);
+  cudaFree(d_out);
+  cudaFree(d_u);
+  cudaFree(d_v);
+}
