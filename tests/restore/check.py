@@ -16,6 +16,7 @@ status 1 if any does. Exceptions are listed here, with the reason.
 """
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,10 @@ LAYOUTS = ["soa", "asta32", "grouped", "aos-align16"]
 
 # File name, layout ("" for all) and why it does not come back.
 EXCEPTIONS = []
+
+
+# Lines for lit and FileCheck, as %strip of the golden tests.
+CHECK_LINE = re.compile(r"^ *// [A-Z][A-Z0-9-]*:.*\n", re.MULTILINE)
 
 
 @dataclass
@@ -91,7 +96,7 @@ class Checker:
     def check(self, source, layout):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / source.name
-            shutil.copyfile(source, file)
+            file.write_text(CHECK_LINE.sub("", source.read_text(errors="surrogateescape")), errors="surrogateescape")
             result = self.steps(source, file, layout)
             if not result.good and self.options.keep:
                 kept = Path(self.options.keep)
