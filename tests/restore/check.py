@@ -34,7 +34,13 @@ sys.path.remove(str(EMULATION))
 LAYOUTS = ["soa", "asta32", "grouped", "aos-align16"]
 
 # File name, layout ("" for all) and why it does not come back.
-EXCEPTIONS = []
+EXCEPTIONS = [
+    ("header.cu", "", "several files in one, which lit splits"),
+    ("parallel-arrays.cu", "", "folded arrays stay one array of structs"),
+    ("struct-of-pointers.cu", "", "folded arrays stay one array of structs"),
+    ("nested-pointers.cu", "", "folded arrays stay one array of structs"),
+    ("references.cu", "soa", "its notes cannot say which of two like lines took a reference to an element"),
+]
 
 
 # Lines for lit and FileCheck, as %strip of the golden tests.
