@@ -39,7 +39,8 @@ EXCEPTIONS = [
     ("parallel-arrays.cu", "", "folded arrays stay one array of structs"),
     ("struct-of-pointers.cu", "", "folded arrays stay one array of structs"),
     ("nested-pointers.cu", "", "folded arrays stay one array of structs"),
-    ("references.cu", "soa", "its notes cannot say which of two like lines took a reference to an element"),
+    ("device-objects.cu", "aos-align16", "one of its structs is aligned where it is declared"),
+    ("references.cu", "", "its notes cannot say which of two like lines took a reference to an element"),
 ]
 
 
@@ -51,12 +52,12 @@ CHECK_LINE = re.compile(r"^ *// [A-Z][A-Z0-9-]*:.*\n", re.MULTILINE)
 class Result:
     name: str
     layout: str
-    status: str  # same, tokens, unmoved, or what failed
+    status: str  # same, tokens, unmoved, aligned in place, or what failed
     detail: str = ""
 
     @property
     def good(self):
-        return self.status in ("same", "tokens", "unmoved")
+        return self.status in ("same", "tokens", "unmoved", "aligned in place")
 
 
 def tokens_of(text):
@@ -131,6 +132,8 @@ class Checker:
         if run.returncode:
             return result("failed on the way back", run.stderr.strip())
         back = file.read_text(errors="surrogateescape")
+        if back == moved and "// restride: " not in moved:
+            return result("aligned in place")
         if back == moved:
             notes = [line for line in run.stderr.splitlines() if "refused:" in line]
             return result("stays", notes[0] if notes else "")
