@@ -136,6 +136,10 @@ llvm::Expected<Rewritten> applyNotes(const Sources &Text, llvm::ArrayRef<std::st
 /// What is longer is no note, and stays as restoring has it.
 static constexpr size_t MostLinesOfNote = 12, MostNoteLines = 60;
 
+static bool aligns(llvm::ArrayRef<CodeLine> Lines) {
+  return llvm::any_of(Lines, [](const CodeLine &L) { return llvm::is_contained(L.Tokens, "__align__") || llvm::is_contained(L.Tokens, "alignas"); });
+}
+
 /// One line more on both sides of a hunk.
 static Hunk wider(Hunk H, size_t OldLines, size_t NewLines) {
   if (H.OldBegin > 0 && H.NewBegin > 0)
@@ -163,6 +167,10 @@ static void joinOverlaps(std::vector<Hunk> &Hunks) {
 static std::vector<std::string> notesFor(llvm::StringRef Plain, llvm::StringRef Before) {
   std::vector<CodeLine> Old = codeLines(Plain), New = codeLines(Before);
   std::vector<Hunk> Hunks = differences(Old, New);
+  // A struct that is aligned where it is declared stays that.
+  llvm::erase_if(Hunks, [&](const Hunk &H) {
+    return aligns(llvm::ArrayRef(Old).slice(H.OldBegin, H.OldEnd - H.OldBegin)) && !aligns(llvm::ArrayRef(New).slice(H.NewBegin, H.NewEnd - H.NewBegin));
+  });
   static constexpr unsigned MostRounds = 6;
   std::vector<std::string> Notes;
   for (unsigned Round = 0; Round < MostRounds; ++Round) {
