@@ -45,6 +45,29 @@ void HandleUses::matchBrackets() {
   }
 }
 
+/// The brace of a class or a namespace.
+bool HandleUses::holdsDeclarations(size_t Brace) const {
+  bool Keyword = false;
+  for (size_t I = Brace; I-- > 0 && !is(I, ";") && !is(I, "{") && !is(I, "}");)
+    Keyword |= is(I, "struct") || is(I, "class") || is(I, "union") || is(I, "namespace") || is(I, "extern");
+  return Keyword && !is(Brace - 1, ")") && !is(Brace - 1, "const");
+}
+
+/// The name at token \p Name holds the handle, as far as it is seen.
+void HandleUses::name(size_t Name, size_t Block, llvm::ArrayRef<size_t> Open) {
+  Scope S{Block, 0, Tokens.size()};
+  if (!Open.empty() && is(Open.back(), "(")) { // a parameter: to the end of the body
+    S.Begin = Name;
+    size_t Body = std::min(Match[Open.back()], Tokens.size() - 1);
+    while (Body < Tokens.size() && !is(Body, "{") && !is(Body, ";"))
+      ++Body;
+    S.End = is(Body, "{") ? Match[Body] : Body;
+  } else if (!Open.empty() && is(Open.back(), "{") && !holdsDeclarations(Open.back())) {
+    S = {Block, Name, Match[Open.back()]};
+  }
+  Names[Tokens[Name].Text].push_back(S);
+}
+
 /// The record as it is called where its handle stands.
 std::string HandleUses::recordAt(size_t I, size_t Block) const {
   llvm::StringRef R = Blocks[Block].Record;
@@ -102,7 +125,7 @@ void HandleUses::besides(size_t I, size_t Name, size_t Block) {
 }
 
 /// Further declarators behind the one at \p Name: "H a, b;".
-void HandleUses::declarators(size_t Name, size_t Block) {
+void HandleUses::declarators(size_t Name, size_t Block, llvm::ArrayRef<size_t> Open) {
   bool Struct = Blocks[Block].handleIsStruct() && !Blocks[Block].Declared;
   for (size_t I = Name + 1; I < Tokens.size() && !is(I, ";") && !is(I, ")"); ++I) {
     if (is(I, "{") && !is(I - 1, "=") && I != Name + 1)
@@ -121,7 +144,7 @@ void HandleUses::declarators(size_t Name, size_t Block) {
       return;
     if (Struct)
       Edits.push_back({{At, At}, {"*"}});
-    Names[Tokens[Next].Text].insert(Block);
+    name(Next, Block, Open);
     I = Next;
   }
 }
@@ -151,7 +174,7 @@ void HandleUses::declaration(size_t I, size_t Block, llvm::ArrayRef<size_t> Open
       ++Begin, --Last;
     Edits.push_back({{Tokens[I].Where.Begin, Tokens[Next].Where.End}, {Record}});
     Edits.push_back({Tokens[Name].Where, {Tokens[Name].Where, "[", range(Begin, Last), "]"}});
-    Names[Tokens[Name].Text].insert(Block);
+    name(Name, Block, Open);
     return;
   }
   size_t Stars = Next;
@@ -174,11 +197,11 @@ void HandleUses::declaration(size_t I, size_t Block, llvm::ArrayRef<size_t> Open
     }
   }
   if (Named)
-    Names[Tokens[Next].Text].insert(Block);
+    name(Next, Block, Open);
   if (Parameter)
     indexBeside(Named ? Next + 1 : Next, Named ? Next : Tokens.size(), Open);
   else if (Named)
-    declarators(Next, Block);
+    declarators(Next, Block, Open);
 }
 
 /// "auto q = p;", "auto &q = p;"
@@ -195,7 +218,7 @@ void HandleUses::deduced() {
     while (End < Tokens.size() && !is(End, ";") && !is(End, ","))
       End = Match[End] < Tokens.size() && Match[End] > End ? Match[End] + 1 : End + 1;
     for (size_t B : blocksOf(End - 1))
-      Names[Tokens[Name].Text].insert(B);
+      Names[Tokens[Name].Text].push_back({B, I, Tokens.size()});
   }
 }
 
@@ -204,7 +227,9 @@ std::set<size_t> HandleUses::blocksOf(size_t Last) const {
   std::set<size_t> Out;
   if (T.Word) {
     if (auto At = Names.find(T.Text); At != Names.end())
-      Out = At->second;
+      for (const Scope &S : At->second)
+        if (S.Begin <= Last && Last <= S.End)
+          Out.insert(S.Block);
     for (size_t B = 0; B < Blocks.size(); ++B)
       if (T.Text == Blocks[B].Handle + "_at")
         Out.insert(B);

@@ -41,15 +41,21 @@ public:
 private:
   void matchBrackets();
   void declaration(size_t I, size_t Block, llvm::ArrayRef<size_t> Open);
-  void declarators(size_t Name, size_t Block);
+  void declarators(size_t Name, size_t Block, llvm::ArrayRef<size_t> Open);
   size_t indexBeside(size_t I, size_t Name, llvm::ArrayRef<size_t> Open);
   void besides(size_t I, size_t Name, size_t Block);
   void deduced();
   std::string recordAt(size_t I, size_t Block) const;
 
+  struct Scope {
+    size_t Block, Begin, End; ///< tokens
+  };
+  void name(size_t Name, size_t Block, llvm::ArrayRef<size_t> Open);
+  bool holdsDeclarations(size_t Brace) const;
+
   std::vector<bool> Inside;
   std::vector<size_t> Match;
-  std::map<llvm::StringRef, std::set<size_t>> Names;
+  std::map<llvm::StringRef, std::vector<Scope>> Names;
   std::map<llvm::StringRef, std::set<unsigned>> Indexed;
   std::map<llvm::StringRef, std::string> Renamed;
 };

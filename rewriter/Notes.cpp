@@ -5,6 +5,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <set>
+
 namespace restride {
 
 /// The blanks that the line at \p At begins with.
@@ -30,29 +32,6 @@ static std::optional<std::string> note(llvm::StringRef Text, llvm::ArrayRef<Code
   return Out;
 }
 
-/// The notes that lead from \p Plain to \p Before, each with \p Around lines
-/// more so that its place is plain.
-static std::vector<std::string> notesFor(llvm::StringRef Plain, llvm::StringRef Before, size_t Around) {
-  std::vector<CodeLine> Old = codeLines(Plain), New = codeLines(Before);
-  std::vector<Hunk> Hunks;
-  for (Hunk H : differences(Old, New)) {
-    size_t Need = std::max<size_t>(Around, H.OldBegin == H.OldEnd || H.NewBegin == H.NewEnd);
-    for (size_t I = 0; I < Need && H.OldBegin > 0 && H.NewBegin > 0; ++I)
-      --H.OldBegin, --H.NewBegin;
-    if (!Hunks.empty() && H.OldBegin < Hunks.back().OldEnd) {
-      Hunks.back().OldEnd = H.OldEnd, Hunks.back().NewEnd = H.NewEnd;
-      continue;
-    }
-    Hunks.push_back(H);
-  }
-  std::vector<std::string> Out;
-  for (const Hunk &H : Hunks)
-    if (H.NewBegin < H.NewEnd)
-      if (std::optional<std::string> N = note(Before, New, H.NewBegin, H.NewEnd))
-        Out.push_back(std::move(*N));
-  return Out;
-}
-
 namespace {
 
 /// Finds the lines that notes are most like, each note behind the one before it.
@@ -71,7 +50,7 @@ public:
 
 private:
   static constexpr unsigned char NextLine = 0, NextNote = 255;
-  static constexpr size_t MostLines = 6;
+  static constexpr size_t MostLines = 12;
   static constexpr double LeastLikeness = 0.4; ///< less like is another line
 
   explicit Placement(llvm::ArrayRef<CodeLine> Lines) : Best{std::vector<double>(Lines.size() + 1)} {
@@ -154,9 +133,77 @@ llvm::Expected<Rewritten> applyNotes(const Sources &Text, llvm::ArrayRef<std::st
   return applyEdits(Text, std::move(Edits));
 }
 
+/// What is longer is no note, and stays as restoring has it.
+static constexpr size_t MostLinesOfNote = 12, MostNoteLines = 60;
+
+static bool aligns(llvm::ArrayRef<CodeLine> Lines) {
+  return llvm::any_of(Lines, [](const CodeLine &L) { return llvm::is_contained(L.Tokens, "__align__") || llvm::is_contained(L.Tokens, "alignas"); });
+}
+
+/// One line more on both sides of a hunk.
+static Hunk wider(Hunk H, size_t OldLines, size_t NewLines) {
+  if (H.OldBegin > 0 && H.NewBegin > 0)
+    --H.OldBegin, --H.NewBegin;
+  if (H.OldEnd < OldLines && H.NewEnd < NewLines)
+    ++H.OldEnd, ++H.NewEnd;
+  return H;
+}
+
+static void joinOverlaps(std::vector<Hunk> &Hunks) {
+  std::vector<Hunk> Out;
+  for (const Hunk &H : Hunks) {
+    if (Out.empty() || H.OldBegin >= Out.back().OldEnd) {
+      Out.push_back(H);
+      continue;
+    }
+    Out.back().OldEnd = std::max(Out.back().OldEnd, H.OldEnd);
+    Out.back().NewEnd = std::max(Out.back().NewEnd, H.NewEnd);
+  }
+  Hunks = std::move(Out);
+}
+
+/// The notes that lead from \p Plain to \p Before. A note whose place is not plain
+/// gets lines around it.
+static std::vector<std::string> notesFor(llvm::StringRef Plain, llvm::StringRef Before) {
+  std::vector<CodeLine> Old = codeLines(Plain), New = codeLines(Before);
+  std::vector<Hunk> Hunks = differences(Old, New);
+  // A struct that is aligned where it is declared stays that.
+  llvm::erase_if(Hunks, [&](const Hunk &H) {
+    return aligns(llvm::ArrayRef(Old).slice(H.OldBegin, H.OldEnd - H.OldBegin)) && !aligns(llvm::ArrayRef(New).slice(H.NewBegin, H.NewEnd - H.NewBegin));
+  });
+  static constexpr unsigned MostRounds = 6;
+  std::vector<std::string> Notes;
+  for (unsigned Round = 0; Round < MostRounds; ++Round) {
+    for (Hunk &H : Hunks)
+      while ((H.OldBegin == H.OldEnd || H.NewBegin == H.NewEnd) && (H.OldBegin > 0 || H.OldEnd < Old.size()))
+        H = wider(H, Old.size(), New.size());
+    joinOverlaps(Hunks);
+    Notes.clear();
+    std::vector<size_t> Of; ///< hunk of each note
+    for (size_t I = 0; I < Hunks.size(); ++I)
+      if (Hunks[I].NewEnd - Hunks[I].NewBegin > MostLinesOfNote)
+        continue;
+      else if (std::optional<std::string> N = note(Before, New, Hunks[I].NewBegin, Hunks[I].NewEnd)) {
+        Notes.push_back(std::move(*N));
+        Of.push_back(I);
+      }
+    std::set<size_t> Astray(Of.begin(), Of.end());
+    for (const Placement::Place &P : Placement::run(Old, Notes))
+      if (P.Line == Hunks[Of[P.Note]].OldBegin && P.Line + P.Count == Hunks[Of[P.Note]].OldEnd)
+        Astray.erase(Of[P.Note]);
+    if (Astray.empty())
+      break;
+    for (size_t I : Astray)
+      Hunks[I] = wider(Hunks[I], Old.size(), New.size());
+  }
+  return Notes;
+}
+
 llvm::Expected<Rewritten> withNotes(const Sources &Written, const Sources &Before) {
   std::vector<TextToken> Tokens = tokensOf(Written.text());
   std::vector<GeneratedBlock> Blocks = generatedBlocks(Written.text(), Tokens);
+  // What an earlier run wrote and this one left is a part of both.
+  llvm::erase_if(Blocks, [&](const GeneratedBlock &B) { return Before.text().contains("struct " + B.Handle + " {"); });
   // Where arrays were folded, lines did not become what they are by a layout alone.
   if (Blocks.empty() || llvm::any_of(Blocks, [](const GeneratedBlock &B) { return B.Folded; }))
     return applyEdits(Written, {});
@@ -164,20 +211,16 @@ llvm::Expected<Rewritten> withNotes(const Sources &Written, const Sources &Befor
   if (!Plain)
     return Plain.takeError();
   Sources Now = sourcesOf(Written, *Plain);
-  std::vector<std::string> Notes;
-  for (size_t Around : {0, 1, 2}) {
-    Notes = notesFor(Now.text(), Before.text(), Around);
-    llvm::Expected<Rewritten> Back = applyNotes(Now, Notes);
-    if (!Back)
-      return Back.takeError();
-    if (sameTokens(sourcesOf(Written, *Back).text(), Before.text()))
-      break;
-  }
+  std::vector<std::string> Notes = notesFor(Now.text(), Before.text());
   if (Notes.empty())
     return applyEdits(Written, {});
   std::string Comment = "\n";
+  size_t Lines = 0;
   for (const std::string &N : Notes) {
     llvm::StringRef Mark = NoteMark;
+    Lines += llvm::count(N, '\n') + 1;
+    if (Lines > MostNoteLines)
+      break;
     for (llvm::StringRef Line : llvm::split(N, '\n')) {
       Comment += Mark.str() + Line.str() + "\n";
       Mark = NoteGoesOn;

@@ -1,5 +1,6 @@
 #include "rewriter/RestoreUses.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace restride {
@@ -40,7 +41,8 @@ static bool structAccess(const HandleUses &U, const GeneratedBlock &B, size_t Do
       continue;
     }
     if (!U.is(I, "[")) { // asked whether it is null
-      if (!First)
+      static constexpr llvm::StringRef Behind[] = {")", "==", "!=", "&&", "||", "?", ";"};
+      if (!First || I >= U.Tokens.size() || !llvm::is_contained(Behind, U.Tokens[I].Text))
         return false;
       Out.push_back({U.range(Dot, I), {}});
       return true;

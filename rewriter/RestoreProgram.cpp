@@ -149,7 +149,11 @@ static Attempt attempt(llvm::ArrayRef<GeneratedBlock> Blocks, bool UseNotes, con
 static Attempt attempt(llvm::ArrayRef<GeneratedBlock> Blocks, const Sources &OnDisk, ReadAgain Read) {
   bool Noted = llvm::any_of(Blocks, [](const GeneratedBlock &B) { return !B.Before.empty(); });
   Attempt A = attempt(Blocks, Noted, OnDisk, Read);
-  return A.Problem.empty() || !Noted ? std::move(A) : attempt(Blocks, false, OnDisk, Read);
+  if (A.Problem.empty() || !Noted)
+    return A;
+  // Notes may be about text that somebody changed.
+  Attempt Plain = attempt(Blocks, false, OnDisk, Read);
+  return Plain.Problem.empty() ? std::move(Plain) : std::move(A);
 }
 
 static Report::Candidate leftAlone(const GeneratedBlock &B, const Attempt &A, const Sources &OnDisk, const FileNames &Names) {

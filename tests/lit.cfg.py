@@ -14,7 +14,7 @@ import lit.formats
 config.name = "restride"
 config.test_format = lit.formats.ShTest(False)
 config.suffixes = [".cu", ".test"]
-config.excludes = ["Inputs", "gpu", "benchmark", "emulation", "corpus", "random"]
+config.excludes = ["Inputs", "gpu", "benchmark", "emulation", "corpus", "random", "restore"]
 config.test_source_root = os.path.dirname(__file__)
 
 cuda = "--cuda-path=" + config.cuda_path

@@ -16,6 +16,7 @@ status 1 if any does. Exceptions are listed here, with the reason.
 """
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
@@ -33,19 +34,30 @@ sys.path.remove(str(EMULATION))
 LAYOUTS = ["soa", "asta32", "grouped", "aos-align16"]
 
 # File name, layout ("" for all) and why it does not come back.
-EXCEPTIONS = []
+EXCEPTIONS = [
+    ("header.cu", "", "several files in one, which lit splits"),
+    ("parallel-arrays.cu", "", "folded arrays stay one array of structs"),
+    ("struct-of-pointers.cu", "", "folded arrays stay one array of structs"),
+    ("nested-pointers.cu", "", "folded arrays stay one array of structs"),
+    ("device-objects.cu", "aos-align16", "one of its structs is aligned where it is declared"),
+    ("references.cu", "", "its notes cannot say which of two like lines took a reference to an element"),
+]
+
+
+# Lines for lit and FileCheck, as %strip of the golden tests.
+CHECK_LINE = re.compile(r"^ *// [A-Z][A-Z0-9-]*:.*\n", re.MULTILINE)
 
 
 @dataclass
 class Result:
     name: str
     layout: str
-    status: str  # same, tokens, unmoved, or what failed
+    status: str  # same, tokens, unmoved, aligned in place, or what failed
     detail: str = ""
 
     @property
     def good(self):
-        return self.status in ("same", "tokens", "unmoved")
+        return self.status in ("same", "tokens", "unmoved", "aligned in place")
 
 
 def tokens_of(text):
@@ -91,7 +103,7 @@ class Checker:
     def check(self, source, layout):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / source.name
-            shutil.copyfile(source, file)
+            file.write_text(CHECK_LINE.sub("", source.read_text(errors="surrogateescape")), errors="surrogateescape")
             result = self.steps(source, file, layout)
             if not result.good and self.options.keep:
                 kept = Path(self.options.keep)
@@ -120,6 +132,8 @@ class Checker:
         if run.returncode:
             return result("failed on the way back", run.stderr.strip())
         back = file.read_text(errors="surrogateescape")
+        if back == moved and "// restride: " not in moved:
+            return result("aligned in place")
         if back == moved:
             notes = [line for line in run.stderr.splitlines() if "refused:" in line]
             return result("stays", notes[0] if notes else "")

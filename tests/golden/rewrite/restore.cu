@@ -25,7 +25,7 @@ struct Body {
 };
 static_assert(sizeof(Body) % 8 == 0, "");
 
-// SAID: array of 'Body' ('d') becomes aos as asked
+// SAID: array of 'Body.d' ('d') becomes aos as asked
 // SOA: // Before: __device__ float norm(const Body *__restrict__ b, int k) { return b[0].x * b->y + b[k].z; }
 // SOA-NOT: // Before: __device__ void push
 // SOA: // Before: __global__ void move(const Body *from, Body *__restrict__ to, int n) {
