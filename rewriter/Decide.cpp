@@ -5,11 +5,34 @@
 
 namespace restride {
 
+/// With or without the record's namespace.
+static bool isNamed(const Candidate &C, llvm::StringRef Name) {
+  llvm::StringRef Record = C.Type.Name;
+  return Name == Record || Name == C.Name || Record.ends_with(("::" + Name).str());
+}
+
 bool isWanted(const Candidate &C, const Options &O) {
   if (O.Structs.empty())
     return true;
-  llvm::StringRef Record = C.Type.Name;
-  return llvm::any_of(O.Structs, [&](const std::string &S) { return S == Record || S == C.Name || Record.ends_with("::" + S); });
+  return llvm::any_of(O.Structs, [&](const std::string &S) { return isNamed(C, S); });
+}
+
+/// What the configuration wants of the arrays of this record; null where the
+/// command line asks for something.
+static const StructRule *ruleFor(const Candidate &C, const Options &O) {
+  if (O.List || !O.Layout.empty() || !O.EmitVariants.empty())
+    return nullptr;
+  auto At = llvm::find_if(O.Project.Structs, [&](const StructRule &R) { return isNamed(C, R.Record); });
+  return At == O.Project.Structs.end() ? nullptr : &*At;
+}
+
+/// A layout that the configuration forces cannot be had.
+static llvm::Error illegal(const StructRule &Rule, llvm::ArrayRef<Report::Refusal> Refusals) {
+  std::string Message = Rule.At + ": '" + Rule.Record + "' cannot be " + Rule.Layout;
+  for (const Report::Refusal &R : Refusals)
+    if (R.Layout.empty() || R.Layout == Rule.Layout)
+      return llvm::createStringError(Message + ": " + R.At.File + ":" + std::to_string(R.At.Line) + ":" + std::to_string(R.At.Column) + ": " + R.Reason);
+  return llvm::createStringError(Message);
 }
 
 cost::Model modelOf(const Options &O) {
@@ -61,7 +84,13 @@ static Trial trial(size_t I, const Layout &L, const Plan &Base, const DecideInpu
 }
 
 static bool isAsked(llvm::StringRef Layout, const Options &O) {
-  return O.Layout.empty() || O.Layout == Layout || !O.EmitVariants.empty();
+  if (!O.Layout.empty() && O.EmitVariants.empty())
+    return O.Layout == Layout;
+  return O.Project.Layouts.empty() || llvm::is_contained(O.Project.Layouts, Layout);
+}
+
+static cost::Choice fastest(llvm::ArrayRef<cost::Score> Scores, const Options &O) {
+  return O.Project.MinSpeedup ? cost::choose(Scores, 0, *O.Project.MinSpeedup) : cost::choose(Scores, 0);
 }
 
 static bool isTried(llvm::StringRef Layout, const DecideInput &In) {
@@ -143,7 +172,7 @@ static const Trial *choose(const std::vector<Trial> &All, const Options &O, Repo
     Out.Outcome = Report::Status::Refused;
     return nullptr;
   }
-  cost::Choice Choice = cost::choose(Scores, 0);
+  cost::Choice Choice = fastest(Scores, O);
   Out.Outcome = Choice.Winner == 0 ? Report::Status::Kept : Report::Status::Rewritten;
   Out.PredictedSpeedup = Choice.Winner == 0 ? 1 : Choice.Speedup;
   return Good[Choice.Winner];
@@ -218,7 +247,7 @@ static void lookAgain(size_t I, Plan &Found, Report::Candidate &Described, const
       Scores.push_back(T.Score);
       Good.push_back(&T);
     }
-  const Trial &Winner = *Good[cost::choose(Scores, 0).Winner];
+  const Trial &Winner = *Good[fastest(Scores, In.O).Winner];
   if (Winner.L == Found[I])
     return;
   Found = Winner.Layouts;
@@ -256,6 +285,13 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
       else
         Out.Warnings.push_back(R.At.File + ":" + std::to_string(R.At.Line) + ": " + R.Reason + ", and stays as it is there");
     }
+    const StructRule *Rule = ruleFor(C, In.O);
+    if (Rule && Rule->Layout == "keep") {
+      Out.Layouts[I] = Found;
+      Described.Winner = Found->name().str();
+      Out.Candidates.push_back(std::move(Described));
+      continue;
+    }
     if (Refused || In.O.List) {
       Out.Layouts[I] = Found;
       Described.Outcome = Refused ? Report::Status::Refused : Report::Status::Kept;
@@ -267,10 +303,16 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
             if (llvm::none_of(Described.Refusals, [&](const Report::Refusal &Old) { return Old.Layout == New.Layout && Old.Reason == New.Reason; }))
               Described.Refusals.push_back(std::move(New));
           }
+      if (Rule)
+        return illegal(*Rule, Described.Refusals);
       Out.Candidates.push_back(std::move(Described));
       continue;
     }
-    std::vector<Trial> All = tryLayouts(In, I, Out.Layouts, Compiler);
+    Options Own = In.O;
+    if (Rule)
+      Own.Layout = Rule->Layout;
+    DecideInput Mine{In.P, In.Units, In.Names, Own, In.Gpu, In.Settled, In.Found, In.Only};
+    std::vector<Trial> All = tryLayouts(Mine, I, Out.Layouts, Compiler);
     if (All.front().Refused)
       return llvm::createStringError("'" + In.Units.front().Command.SpelledFile + "' for " + In.Gpu.Arch + ": " + All.front().Refused->Reason);
     addTrials(Described, All, In, I);
@@ -278,13 +320,16 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
       for (const std::string &W : T.Score.Warnings)
         if (!T.Refused && !llvm::is_contained(Out.Warnings, W))
           Out.Warnings.push_back(W);
-    if (const Trial *Winner = choose(All, In.O, Described)) {
+    if (const Trial *Winner = choose(All, Own, Described)) {
       Described.Winner = Winner->L->name().str();
       Out.Layouts = Winner->Layouts;
+    } else if (Rule) {
+      return illegal(*Rule, Described.Refusals);
     } else {
       Out.Layouts[I] = Found;
     }
-    Tried[I] = Out.Candidates.size();
+    if (!Rule)
+      Tried[I] = Out.Candidates.size();
     Out.Candidates.push_back(std::move(Described));
   }
   // What came later changed the kernels of what was decided before.

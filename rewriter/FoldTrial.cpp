@@ -13,7 +13,9 @@ FoldBase foldBase(ProgramReading Reading, FileNames Names, std::map<std::string,
 
 /// On an H200 predicted gains below a tenth came out on either side of one
 /// (samples/idw_sep.cu: 1.05 predicted, 0.93 measured).
-double leastSpeedup(const Options &O) { return O.Model == CostModel::Throughput ? 1.1 : 1.03; }
+double leastSpeedup(const Options &O) {
+  return std::max(O.Model == CostModel::Throughput ? 1.1 : 1.03, O.Project.MinSpeedup.value_or(1));
+}
 
 /// Records that were folded have their layouts, and the others the one they have.
 static Plan settledPlan(const Program &P, const std::map<std::string, const Layout *> &Settled) {

@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <set>
+
 namespace restride {
 
 static llvm::Error setArgument(Launch &L, const ParameterValue &V) {
@@ -19,14 +21,16 @@ static llvm::Error setArgument(Launch &L, const ParameterValue &V) {
   return llvm::Error::success();
 }
 
-llvm::Error applyKernelRules(std::vector<Launch> &Launches, llvm::ArrayRef<KernelRule> Rules) {
-  for (Launch &L : Launches)
+llvm::Error applyKernelRules(std::vector<LaunchSite> &Sites, llvm::ArrayRef<KernelRule> Rules) {
+  std::set<std::string> Counted;
+  for (LaunchSite &S : Sites)
     for (const KernelRule &R : Rules) {
+      Launch &L = S.L;
       llvm::StringRef Name = R.Kernel;
       if (!L.Launched || L.Name != Name.substr(Name.rfind(':') + 1))
         continue;
-      if (R.Calls)
-        L.Calls = *R.Calls;
+      if (R.Calls) // all sites of the kernel together
+        L.Calls = Counted.insert(L.Kernel).second ? *R.Calls : 0;
       for (const ParameterValue &V : R.Trips)
         if (llvm::Error E = setArgument(L, V))
           return E;

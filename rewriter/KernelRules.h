@@ -1,13 +1,13 @@
 // What a configuration says of kernels, in the place of what the source shows.
 #pragma once
 
-#include "analysis/program/Candidate.h"
+#include "analysis/program/Launches.h"
 #include "rewriter/Config.h"
 
 namespace restride {
 
 /// Gives the launches of the kernels that \p Rules name their number and their
 /// integer arguments. A parameter that such a kernel does not have is an error.
-llvm::Error applyKernelRules(std::vector<Launch> &Launches, llvm::ArrayRef<KernelRule> Rules);
+llvm::Error applyKernelRules(std::vector<LaunchSite> &Sites, llvm::ArrayRef<KernelRule> Rules);
 
 } // namespace restride

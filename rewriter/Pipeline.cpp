@@ -3,6 +3,7 @@
 #include "analysis/program/Assemble.h"
 #include "rewriter/CudaToolkit.h"
 #include "rewriter/FoldArrays.h"
+#include "rewriter/KernelRules.h"
 #include "rewriter/Notes.h"
 #include "rewriter/OtherReaders.h"
 #include "rewriter/Parse.h"
@@ -115,6 +116,18 @@ static llvm::Expected<std::vector<Report::Change>> changes(const Rewritten &Fina
   return Out;
 }
 
+/// Reads the program; what the configuration says of kernels takes the place of what the source shows.
+static llvm::Expected<ProgramReading> read(std::vector<ProgramUnit> &Units, const Settings &S, const std::string &Root,
+                                           llvm::ArrayRef<ptx::SourceText> Changed = {}, KeptAsts *Kept = nullptr) {
+  llvm::Expected<ProgramReading> Out = readProgram(Units, S.Toolkit, Root, Changed, Kept);
+  if (!Out)
+    return Out;
+  for (ProgramFacts *Facts : {&Out->Records, &Out->Arrays})
+    if (llvm::Error E = applyKernelRules(Facts->Launches, S.O.Project.Kernels))
+      return E;
+  return Out;
+}
+
 /// One program, from its text to the text of the winners.
 static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S, Report &Out) {
   std::vector<std::string> Paths;
@@ -127,7 +140,7 @@ static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S,
   if (!S.O.List && anyMayHaveCandidates(Units))
     if (llvm::Error E = createCompilers(Units, S))
       return E;
-  llvm::Expected<ProgramReading> Reading = readProgram(Units, S.Toolkit, Root);
+  llvm::Expected<ProgramReading> Reading = read(Units, S, Root);
   if (!Reading)
     return Reading.takeError();
   if (Units.size() > 1 && Reading->Records.Graph.conflict()) {
@@ -143,7 +156,7 @@ static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S,
   Sources OnDisk = Reading->Records.Text;
   FileNames Names(Commands);
   KeptAsts Kept;
-  auto Read = [&](llvm::ArrayRef<ptx::SourceText> Changed) { return readProgram(Units, S.Toolkit, Root, Changed, &Kept); };
+  auto Read = [&](llvm::ArrayRef<ptx::SourceText> Changed) { return read(Units, S, Root, Changed, &Kept); };
   auto Check = [&](Program &P) { checkReaders(P, Root); };
 
   // What an earlier run moved, as it was before.

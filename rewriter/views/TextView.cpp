@@ -34,6 +34,8 @@ static std::string outcome(const Report::Candidate &C, StringRef Gpu) {
   std::string Speedup = formatv("predicted {0:f2}x on {1}", C.PredictedSpeedup, Gpu);
   switch (C.Outcome) {
   case Report::Status::Kept:
+    if (C.Variants.empty() && !C.Winner.empty())
+      return "is kept as the configuration says";
     return (C.Variants.empty() ? "can be laid out anew"
                                : "stays as it is: no layout is predicted to be faster on " + Gpu)
         .str();

@@ -5,15 +5,17 @@
 namespace restride {
 namespace {
 
-Launch launch(std::string Name) {
-  Launch L;
+LaunchSite launch(std::string Name) {
+  LaunchSite S;
+  Launch &L = S.L;
+  L.Kernel = "_Z" + Name;
   L.Name = std::move(Name);
   L.Launched = true;
   L.Calls = 1;
   L.Parameters = {"p", "n", "count"};
   L.Arguments = {std::nullopt, std::nullopt, 7};
   L.Notes = {"argument 'n' is not known", "argument 'count' is taken as 7"};
-  return L;
+  return S;
 }
 
 std::vector<KernelRule> rules(llvm::StringRef Text) {
@@ -23,19 +25,20 @@ std::vector<KernelRule> rules(llvm::StringRef Text) {
 }
 
 TEST(KernelRules, sayWhatTheSourceDoesNot) {
-  std::vector<Launch> All{launch("step"), launch("other")};
+  std::vector<LaunchSite> All{launch("step"), launch("other"), launch("step")};
   llvm::Error E = applyKernelRules(All, rules("Kernels: {'geo::step': {Calls: 1000, Trips: {n: 4096}}}"));
   ASSERT_FALSE(bool(E)) << llvm::toString(std::move(E));
-  EXPECT_EQ(All[0].Calls, 1000);
-  EXPECT_EQ(All[0].Arguments[1], 4096);
-  EXPECT_EQ(All[0].Arguments[2], 7);
-  EXPECT_EQ(All[0].Notes, (std::vector<std::string>{"argument 'count' is taken as 7", "argument 'n' is 4096 in the configuration"}));
-  EXPECT_EQ(All[1].Calls, 1);
-  EXPECT_FALSE(All[1].Arguments[1]);
+  EXPECT_EQ(All[0].L.Calls, 1000);
+  EXPECT_EQ(All[0].L.Arguments[1], 4096);
+  EXPECT_EQ(All[0].L.Arguments[2], 7);
+  EXPECT_EQ(All[0].L.Notes, (std::vector<std::string>{"argument 'count' is taken as 7", "argument 'n' is 4096 in the configuration"}));
+  EXPECT_EQ(All[1].L.Calls, 1);
+  EXPECT_EQ(All[2].L.Calls, 0) << "the first has all of them";
+  EXPECT_FALSE(All[1].L.Arguments[1]);
 }
 
 TEST(KernelRules, nameParametersThatThereAre) {
-  std::vector<Launch> All{launch("step")};
+  std::vector<LaunchSite> All{launch("step")};
   llvm::Error E = applyKernelRules(All, rules("Kernels:\n  step: {Trips: {counts: 1}}"));
   EXPECT_EQ(llvm::toString(std::move(E)), "c.yaml:2:18: kernel 'step': unknown parameter 'counts'; did you mean 'count'?");
 }
