@@ -67,6 +67,7 @@ TEST(Launches, aConditionWithAKnownDefaultChoosesItsArm) {
 
 TEST(Launches, knowHelpersRoundingAndMembers) {
   Program P = find(R"(
+    double ceil(double);
     static int blocks(int n, int size) { return (n + size - 1) / size; }
     int main() {
       const int n = 1000, m = 3000;
