@@ -59,8 +59,8 @@ public:
     return At == Known.end() ? nullptr : &At->second.Trial;
   }
   void add(GroupKey Key, std::set<std::string> Kernels, const FoldTrial &T) {
-    if (T.Best && T.saved() > 0)
-      return; // it may gain beside others
+    if (T.moves() || (T.Best && T.saved() > 0))
+      return; // its turn comes, or it gains beside others
     FoldTrial Left;
     Left.Described = T.Described, Left.Idle = T.Idle, Left.Silent = T.Silent;
     Known.insert_or_assign(std::move(Key), Entry{std::move(Left), std::move(Kernels)});

@@ -89,6 +89,8 @@ TEST(TextView, saysWhatBecameOfACandidate) {
   EXPECT_EQ(print(R), "sim.cu:12:8: remark: array of 'Particle' ('d_particles') becomes soa as asked: predicted 1.42x "
                       "on h200 [restride]\n");
   R.Candidates[0].Outcome = Report::Status::Kept;
+  EXPECT_EQ(print(R), "sim.cu:12:8: remark: array of 'Particle' ('d_particles') is kept as the configuration says [restride]\n");
+  R.Candidates[0].Winner.clear();
   EXPECT_EQ(print(R), "sim.cu:12:8: remark: array of 'Particle' ('d_particles') can be laid out anew [restride]\n");
   R.Candidates.clear();
   R.Warnings = {"3 instructions not understood: foo.bar"};
