@@ -22,7 +22,7 @@ public:
   Error read(const YAML::Node &Root, Config &Out) {
     if (Root.IsNull()) // nothing but comments
       return Error::success();
-    return entries(Root, "a configuration", {"Gpu", "MinSpeedup", "Layouts", "Structs", "Arrays", "Kernels", "InheritParentConfig"},
+    return entries(Root, "a configuration", {"Gpu", "MinSpeedup", "Layouts", "Structs", "Kernels", "InheritParentConfig"},
                    [&](StringRef Key, const YAML::Node &Name, const YAML::Node &Value) -> Error {
                      if (Key == "Gpu")
                        return text(Value, "'Gpu'", Out.Gpu.emplace());
@@ -34,8 +34,6 @@ public:
                        return rules(Value, [&](StringRef Record, const YAML::Node &At, const YAML::Node &Rule) {
                          return structRule(Record, At, Rule, Out.Structs.emplace_back());
                        });
-                     if (Key == "Arrays")
-                       return list(Value, Key, [&](const YAML::Node &Rule) { return arrayRule(Rule, Out.Arrays.emplace_back()); });
                      if (Key == "Kernels")
                        return rules(Value, [&](StringRef Kernel, const YAML::Node &At, const YAML::Node &Rule) {
                          return kernelRule(Kernel, At, Rule, Out.Kernels.emplace_back());
@@ -129,22 +127,6 @@ private:
     return Out.Layout.empty() ? error(At, "'" + Record + "' needs a Layout") : Error::success();
   }
 
-  Error arrayRule(const YAML::Node &Rule, ArrayRule &Out) const {
-    Out.At = place(Rule.Mark());
-    if (Error E = entries(Rule, "an entry of 'Arrays'", {"Kernel", "Members", "Layout"},
-                          [&](StringRef Key, const YAML::Node &, const YAML::Node &Value) -> Error {
-                            if (Key == "Kernel")
-                              return text(Value, "'Kernel'", Out.Kernel);
-                            if (Key == "Layout")
-                              return layout(Value, Out.Layout);
-                            return list(Value, Key, [&](const YAML::Node &One) { return text(One, "an entry of 'Members'", Out.Members.emplace_back()); });
-                          }))
-      return E;
-    if (Out.Kernel.empty() || Out.Members.empty() || Out.Layout.empty())
-      return error(Rule, "an entry of 'Arrays' needs Kernel, Members and Layout");
-    return Error::success();
-  }
-
   Error kernelRule(StringRef Kernel, const YAML::Node &At, const YAML::Node &Rule, KernelRule &Out) const {
     Out.Kernel = Kernel;
     Out.At = place(At.Mark());
@@ -197,7 +179,6 @@ Config inherit(Config Own, const Config &Parent) {
   if (Own.Layouts.empty())
     Own.Layouts = Parent.Layouts;
   addMissing(Own.Structs, Parent.Structs, [](const StructRule &R) { return R.Record; });
-  addMissing(Own.Arrays, Parent.Arrays, [](const ArrayRule &R) { return std::pair(R.Kernel, R.Members); });
   addMissing(Own.Kernels, Parent.Kernels, [](const KernelRule &R) { return R.Kernel; });
   return Own;
 }
@@ -205,31 +186,17 @@ Config inherit(Config Own, const Config &Parent) {
 std::string printConfig(const Config &C) {
   YAML::Emitter Out;
   Out << YAML::BeginMap;
-  auto Flow = [&](const std::vector<std::string> &Names) {
-    Out << YAML::Flow << Names;
-  };
   if (C.Gpu)
     Out << YAML::Key << "Gpu" << YAML::Value << *C.Gpu;
   if (C.MinSpeedup)
     Out << YAML::Key << "MinSpeedup" << YAML::Value << *C.MinSpeedup;
-  if (!C.Layouts.empty()) {
-    Out << YAML::Key << "Layouts" << YAML::Value;
-    Flow(C.Layouts);
-  }
+  if (!C.Layouts.empty())
+    Out << YAML::Key << "Layouts" << YAML::Value << YAML::Flow << C.Layouts;
   if (!C.Structs.empty()) {
     Out << YAML::Key << "Structs" << YAML::Value << YAML::BeginMap;
     for (const StructRule &R : C.Structs)
       Out << YAML::Key << R.Record << YAML::Value << YAML::Flow << YAML::BeginMap << YAML::Key << "Layout" << YAML::Value << R.Layout << YAML::EndMap;
     Out << YAML::EndMap;
-  }
-  if (!C.Arrays.empty()) {
-    Out << YAML::Key << "Arrays" << YAML::Value << YAML::BeginSeq;
-    for (const ArrayRule &R : C.Arrays) {
-      Out << YAML::Flow << YAML::BeginMap << YAML::Key << "Kernel" << YAML::Value << R.Kernel << YAML::Key << "Members" << YAML::Value;
-      Flow(R.Members);
-      Out << YAML::Key << "Layout" << YAML::Value << R.Layout << YAML::EndMap;
-    }
-    Out << YAML::EndSeq;
   }
   if (!C.Kernels.empty()) {
     Out << YAML::Key << "Kernels" << YAML::Value << YAML::BeginMap;

@@ -20,15 +20,6 @@ struct StructRule {
   ConfigPlace At;
 };
 
-/// The layout of the arrays that a kernel has by these parameters: one array of
-/// records, or parallel arrays that become one.
-struct ArrayRule {
-  std::string Kernel;
-  std::vector<std::string> Members;
-  std::string Layout;
-  ConfigPlace At;
-};
-
 /// A number that a kernel's integer parameter has: the end of a loop, mostly.
 struct ParameterValue {
   std::string Parameter;
@@ -48,7 +39,6 @@ struct Config {
   std::optional<double> MinSpeedup; ///< least predicted gain of a change, 1 or more
   std::vector<std::string> Layouts; ///< to choose from; empty: all
   std::vector<StructRule> Structs;
-  std::vector<ArrayRule> Arrays;
   std::vector<KernelRule> Kernels;
   bool InheritParent = false; ///< what it does not say, the next file upward says
 };
@@ -60,8 +50,8 @@ inline constexpr char ConfigName[] = ".restride.yaml";
 /// or name suggests the one that was meant.
 llvm::Expected<Config> parseConfig(llvm::StringRef Text, llvm::StringRef Path);
 
-/// \p Own where it says something, else \p Parent. Rules for the same name or
-/// arrays are one.
+/// \p Own where it says something, else \p Parent. Rules for the same
+/// name are one.
 Config inherit(Config Own, const Config &Parent);
 
 /// The configuration of \p File: the nearest one upward from it, with those that

@@ -19,8 +19,6 @@ Layouts: [aos, soa]
 Structs:
   Particle: {Layout: soa}
   'geo::Node': {Layout: keep}
-Arrays:
-  - {Kernel: advect, Members: [u, v], Layout: aos-align16}
 Kernels:
   step: {Calls: 1000, Trips: {n: 4096}}
 InheritParentConfig: true
@@ -36,10 +34,6 @@ TEST(Config, saysAllOfIt) {
   EXPECT_EQ(C->Structs[1].Record, "geo::Node");
   EXPECT_EQ(C->Structs[1].Layout, "keep");
   EXPECT_EQ(C->Structs[1].At, "c.yaml:7:3");
-  ASSERT_EQ(C->Arrays.size(), 1u);
-  EXPECT_EQ(C->Arrays[0].Kernel, "advect");
-  EXPECT_EQ(C->Arrays[0].Members, (std::vector<std::string>{"u", "v"}));
-  EXPECT_EQ(C->Arrays[0].Layout, "aos-align16");
   ASSERT_EQ(C->Kernels.size(), 1u);
   EXPECT_EQ(C->Kernels[0].Calls, 1000);
   ASSERT_EQ(C->Kernels[0].Trips.size(), 1u);
@@ -73,7 +67,6 @@ TEST(Config, errorsHaveAPlaceAndASuggestion) {
   EXPECT_EQ(errorOf("MinSpeedup: 0.5\n"), "c.yaml:1:13: 'MinSpeedup' is a number, 1 or more");
   EXPECT_EQ(errorOf("MinSpeedup: nan\n"), "c.yaml:1:13: 'MinSpeedup' is a number, 1 or more");
   EXPECT_EQ(errorOf("Kernels: {k: {Trips: {n: -1}}}\n"), "c.yaml:1:26: 'n' is a whole number, 0 or more");
-  EXPECT_EQ(errorOf("Arrays:\n  - {Kernel: k, Layout: soa}\n"), "c.yaml:2:5: an entry of 'Arrays' needs Kernel, Members and Layout");
   EXPECT_EQ(errorOf("InheritParentConfig: perhaps\n"), "c.yaml:1:22: 'InheritParentConfig' is true or false");
   EXPECT_EQ(errorOf("Gpu: h200\nGpu: a100\n"), "c.yaml:2:1: 'Gpu' stands here twice");
   EXPECT_EQ(errorOf("- soa\n"), "c.yaml:1:1: a configuration is a map of keys");
