@@ -65,13 +65,12 @@ class SeparateMaker:
         device = {name: host.names.new(f"d_{name}") for name in [*names, "order", "out"]}
         values = {name: host.names.new(f"h_{name}") for name in [*names, "order", "out"]}
         types = {**self.types, "order": "int", "out": "int"}
-        lines = [f"const int n = {count};\n"]
+        lines = [Piece(f"const int n = {count};\n", defines="n")]
         for name, type in types.items():
-            lines.append(f"static {type} {values[name]}[{count}];\n{type} *{device[name]};\n")
-        lines.append("for (int i = 0; i < n; ++i) {\n")
-        for position, name in enumerate(names):
-            lines.append(f"{values[name]}[i] = ({types[name]})((i * {2 * position + 3} + {position}) % 101);\n")
-        lines.append(f"{values['order']}[i] = (i * 7 + 2) % n;\n}}\n")
+            lines.append(Piece(f"static {type} {values[name]}[{count}];\n", defines=values[name]))
+            lines.append(Piece(f"{type} *{device[name]};\n", defines=device[name]))
+        filled = [f"{values[name]}[i] = ({types[name]})((i * {2 * position + 3} + {position}) % 101);\n" for position, name in enumerate(names)]
+        lines.append("".join(["for (int i = 0; i < n; ++i) {\n", *filled, f"{values['order']}[i] = (i * 7 + 2) % n;\n}}\n"]))
         size = context.pick([lambda name: f"n * sizeof({types[name]})", lambda name: f"sizeof({types[name]}) * n"])
         for name in types:
             lines.append(host.check(f"cudaMalloc({context.pick(['', '(void **)'])}&{device[name]}, {size(name)})"))
@@ -92,5 +91,5 @@ class SeparateMaker:
             lines.append(f'for (int i = 0; i < n; ++i)\nprintf("%a\\n", (double){values[name]}[i]);\n')
         for name in types:
             lines.append(host.check(f"cudaFree({device[name]})"))
-        return Piece("".join(lines), head="{\n", tail="}\n")
+        return Piece([line if isinstance(line, Piece) else Piece(line) for line in lines], head="{\n", tail="}\n", scope=True)
 
