@@ -59,14 +59,6 @@ static bool isCoalesced(const Report::Variant &Own, const Report::Variant &Any, 
   return true;
 }
 
-static std::vector<ptx::SourceText> changedFiles(const Rewritten &Text, const Sources &OnDisk) {
-  std::vector<ptx::SourceText> Out;
-  for (size_t I = 0; I < OnDisk.files().size(); ++I)
-    if (const SourceFile &F = OnDisk.files()[I]; Text.file(I) != OnDisk.text(F.Text))
-      Out.push_back({F.Path, Text.file(I).str()});
-  return Out;
-}
-
 /// What is known of the group before it is tried.
 static Report::Candidate describeGroup(const FoldBase &Base, const ParallelGroup &G, const FoldNames &Names) {
   Report::Candidate Out;

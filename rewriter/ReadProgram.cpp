@@ -3,6 +3,14 @@
 
 namespace restride {
 
+std::vector<ptx::SourceText> changedFiles(const Rewritten &Text, const Sources &OnDisk) {
+  std::vector<ptx::SourceText> Out;
+  for (size_t I = 0; I < OnDisk.files().size(); ++I)
+    if (const SourceFile &F = OnDisk.files()[I]; Text.file(I) != OnDisk.text(F.Text))
+      Out.push_back({F.Path, Text.file(I).str()});
+  return Out;
+}
+
 /// The file of skipped text asks for the side that is compiled.
 static bool namesDevice(const SkippedRange &S, const Sources &Text) {
   for (const SourceFile &F : Text.files())

@@ -28,4 +28,7 @@ struct KeptAsts {
 llvm::Expected<ProgramReading> readProgram(std::vector<ProgramUnit> &Units, const CudaToolkit &Toolkit, const std::string &Root,
                                            llvm::ArrayRef<ptx::SourceText> Changed = {}, KeptAsts *Kept = nullptr);
 
+/// The files that \p Text changes, to read the program with.
+std::vector<ptx::SourceText> changedFiles(const Rewritten &Text, const Sources &OnDisk);
+
 } // namespace restride

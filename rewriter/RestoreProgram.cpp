@@ -23,14 +23,6 @@ struct Attempt {
 
 } // namespace
 
-static std::vector<ptx::SourceText> changedFiles(const Rewritten &Text, const Sources &OnDisk) {
-  std::vector<ptx::SourceText> Out;
-  for (size_t I = 0; I < OnDisk.files().size(); ++I)
-    if (const SourceFile &F = OnDisk.files()[I]; Text.file(I) != OnDisk.text(F.Text))
-      Out.push_back({F.Path, Text.file(I).str()});
-  return Out;
-}
-
 static bool isRecordOf(const Candidate &C, const GeneratedBlock &B) {
   return C.Type.Name == B.Record || llvm::StringRef(C.Spelling).ends_with("::" + B.Record) || C.Spelling == B.Record;
 }
