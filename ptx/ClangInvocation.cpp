@@ -1,5 +1,7 @@
 #include "ptx/ClangInvocation.h"
 
+#include "ptx/ToolkitHeaders.h"
+
 #include "clang/Basic/Diagnostic.h"
 #include "clang/Basic/DiagnosticIDs.h"
 #include "clang/Basic/DiagnosticOptions.h"
@@ -116,6 +118,8 @@ createInvocation(StringRef MainFile, const CompileOptions &Options, Language As,
     auto Invocation = std::make_shared<clang::CompilerInvocation>();
     if (!clang::CompilerInvocation::CreateFromArgs(*Invocation, Job.getArguments(), *Diags))
       return firstError(Buffer, "Clang refused the compiler flags");
+    if (As == Language::Cuda && Set == Headers::Lean)
+      usePrecompiledToolkit(*Invocation);
     return Invocation;
   }
   return createStringError("Clang's driver planned no compilation");

@@ -11,7 +11,8 @@ namespace restride {
 
 static std::vector<Decl *> userDeclarations(ASTContext &Context, const SourceView &View) {
   std::vector<Decl *> Out;
-  for (Decl *D : Context.getTranslationUnitDecl()->decls())
+  // Precompiled headers are not the user's, and need not be loaded.
+  for (Decl *D : Context.getTranslationUnitDecl()->noload_decls())
     if (!D->isImplicit() && View.isUserCode(D->getLocation().isValid() ? D->getLocation() : D->getBeginLoc()))
       Out.push_back(D);
   return Out;
@@ -74,6 +75,21 @@ static void evaluateCalls(Unit &U, unsigned UnitId, Flow &Graph, const Evaluator
   }
 }
 
+/// All that the unit and its precompiled headers name.
+static std::set<std::string> identifiers(const ASTContext &Context, llvm::function_ref<bool(llvm::StringRef)> Wanted) {
+  std::set<std::string> Out;
+  for (const auto &Entry : Context.Idents)
+    if (Wanted(Entry.getKey()))
+      Out.insert(Entry.getKey().str());
+  if (IdentifierInfoLookup *Precompiled = Context.Idents.getExternalIdentifierLookup()) {
+    std::unique_ptr<IdentifierIterator> Names(Precompiled->getIdentifiers());
+    for (llvm::StringRef Name = Names->Next(); !Name.empty(); Name = Names->Next())
+      if (Wanted(Name))
+        Out.insert(Name.str());
+  }
+  return Out;
+}
+
 /// What the unit says about the records behind its pointers.
 static void describeRecords(const Unit &U, ProgramFacts &Out, ASTContext &Context, const SourceView &View) {
   Flow &Graph = Out.Graph;
@@ -96,9 +112,8 @@ static void describeRecords(const Unit &U, ProgramFacts &Out, ASTContext &Contex
     R.Hidden |= U.Facts.Names.count(Name.str());
     if (!R.SizeObserved)
       R.SizeObserved = sizeObserver(D, U.Scope, Context, View, U.Facts);
-    for (const auto &Entry : Context.Idents)
-      if (!Name.empty() && Entry.getKey().starts_with(Name))
-        Out.Identifiers.insert(Entry.getKey().str());
+    if (!Name.empty())
+      Out.Identifiers.merge(identifiers(Context, [&](llvm::StringRef I) { return I.starts_with(Name); }));
   }
 }
 
@@ -108,9 +123,9 @@ static void addMemberNames(const ASTContext &Context, ProgramFacts &Out) {
   for (const auto &[Type, H] : Out.Graph.holders())
     for (const auto &[Node, Objects] : H.Members)
       Members.insert(Out.Graph.facts(Node).Name + "_");
-  for (const auto &Entry : Context.Idents)
-    if (llvm::any_of(Members, [&](const std::string &M) { return Entry.getKey().starts_with(M); }))
-      Out.Identifiers.insert(Entry.getKey().str());
+  Out.Identifiers.merge(identifiers(Context, [&](llvm::StringRef I) {
+    return llvm::any_of(Members, [&](const std::string &M) { return I.starts_with(M); });
+  }));
 }
 
 /// Declarations of headers come with every unit.

@@ -243,7 +243,7 @@ static std::optional<unsigned> lineAfter(SourceLocation Brace, const SourceView 
 static const TypedefNameDecl *typedefAround(const CXXRecordDecl *D) {
   if (const TypedefNameDecl *Anonymous = D->getTypedefNameForAnonDecl())
     return Anonymous;
-  for (const Decl *Other : D->getDeclContext()->decls())
+  for (const Decl *Other : D->getDeclContext()->noload_decls())
     if (const TypedefDecl *T = dyn_cast<TypedefDecl>(Other))
       if (T->getUnderlyingType()->getAsCXXRecordDecl() == D && T->getSourceRange().fullyContains(D->getSourceRange()))
         return T;

@@ -54,6 +54,7 @@ class Program:
 
     moves: Tuple[str, ...] = ()  # records whose arrays must take every layout
     refused: Optional[Dict[str, str]] = None  # record, array or record:layout, to a part of the sentence
+    parallel: bool = False  # parallel arrays: by itself restride puts together others, or, where nothing moves, none
     picked: str = ""  # what restride must do to all of them by itself: kept, rewritten, or either
 
     verdict: str = ""  # a line that a right run prints, as a regular expression
@@ -65,9 +66,13 @@ class Program:
 
 HECBENCH = Repository("hecbench", "https://github.com/zjin-lcf/HeCBench", "f27000a5188f8ac79bd43fc95a1b3f890c18823d")
 RSBENCH = Repository("rsbench", "https://github.com/ANL-CESAR/RSBench", "34b644787ea9af4fb188e1253da72e09bbed9989")
+POLYBENCH = Repository("polybench", "https://github.com/sgrauerg/polybenchGpu", "5584aaa7d0be810ff5eb0b61c49fb64ecc81ba4c")
 PROCUDA = Repository("procuda", "https://github.com/deeperlearning/professional-cuda-c-programming",
                      "ee58310bcdcec62a609f02b6c5193452d8102183")
 
+# CUDA 13 has no cudaThreadSynchronize.
+POLYBENCH_FLAGS = ("-std=c++17", "-DcudaThreadSynchronize=cudaDeviceSynchronize")
+POLYBENCH_COMMON = tuple(f"common/polybench{name}" for name in (".c", ".h", "UtilFuncts.h"))
 TIMES = r"(?i)\btime\b"  # lines that print times say so, in most of these programs
 
 # Parallel arrays have the name of the record that they would get.
@@ -122,20 +127,27 @@ PROGRAMS = (
             note="with -std=c++17, as CUDA 13's Thrust wants it; the Makefile says c++14"),
     Program("aidw", HECBENCH, "src/aidw-cuda", ("main.cu",), ("10", "1", "1"), small=("1", "1", "1"),
             small_edits=(Edit("main.cu", "numk * 1024", "numk * 512"),),
-            moves=("Dxyz", "Ixyz"), verdict=r"^PASS$", drop=(TIMES,)),
+            parallel=True, moves=("Dxyz", "Ixyz"), verdict=r"^PASS$", drop=(TIMES,)),
     Program("haccmk", HECBENCH, "src/haccmk-cuda", ("haccmk.cu",), ("10",), small=("1",),
             small_edits=(Edit("haccmk.cu", "  n1 = 784;", "  n1 = 100;"), Edit("haccmk.cu", "  n2 = 15000;", "  n2 = 500;")),
-            moves=("Vxyz2", "Xxyyzz"), verdict=r"^PASS$", drop=(TIMES,)),
+            parallel=True, moves=("Vxyz2", "Xxyyzz"), verdict=r"^PASS$", drop=(TIMES,)),
     Program("particle-diffusion", HECBENCH, "src/particle-diffusion-cuda", ("motionsim.cu",), ("100", "2"), small=("5", "2"),
             small_edits=(Edit("motionsim.cu", "n_particles = 147456;", "n_particles = 300;"),),
-            moves=("ARandomXY", "AParticleXY"), verdict=r"^PASS$", drop=(TIMES, "Simulation time")),
+            parallel=True, moves=("ARandomXY", "AParticleXY"), verdict=r"^PASS$", drop=(TIMES, "Simulation time")),
     Program("lulesh", HECBENCH, "src/lulesh-cuda", tuple(f"lulesh{name}.cu" for name in ("", "-init", "-util", "-viz")),
             tuple("-i 2 -s 16 -r 11 -b 1 -c 1".split()), flags=("-std=c++17", "-DVERIFY"), small=tuple("-i 1 -s 3 -r 11 -b 1 -c 1".split()),
-            moves=("Xyz",), drop=(TIMES, "FOM", "Grind")),
+            parallel=True, moves=("Xyz",), drop=(TIMES, "FOM", "Grind")),
     Program("mrc", HECBENCH, "src/mrc-cuda", ("main.cu",), ("1000000", "10"), small=("1000", "1"),
-            refused={MRC: "is cast to 'const float4 *'"}, verdict=r"^PASS$", drop=(TIMES,),
+            parallel=True, refused={MRC: "is cast to 'const float4 *'"}, verdict=r"^PASS$", drop=(TIMES,),
             note="all of its accesses are coalesced"),
     Program("d3q19-bgk", HECBENCH, "src/d3q19-bgk-cuda", ("main.cu",), ("102",),
+            parallel=True,
             refused={D3Q19: "is written by a macro's body", **{f"u0:{layout}": "several arrays are parts of one allocation" for layout in LAYOUTS}},
             verdict=r": OK$", drop=(TIMES, r"^[0-9.]+$")),
+    Program("SYR2K", POLYBENCH, ".", ("CUDA/SYR2K/syr2k.cu",), flags=POLYBENCH_FLAGS,
+            only=("CUDA/SYR2K/syr2k.cu", "CUDA/SYR2K/syr2k.cuh", *POLYBENCH_COMMON),
+            small=(), parallel=True, moves=("Abc",), verdict=r"Percent: 0$", drop=(r"^[0-9.]+$", "setting device")),
+    Program("2MM", POLYBENCH, ".", ("CUDA/2MM/2mm.cu",), flags=POLYBENCH_FLAGS,
+            only=("CUDA/2MM/2mm.cu", "CUDA/2MM/2mm.cuh", *POLYBENCH_COMMON),
+            small=(), parallel=True, moves=("AB",), verdict=r"Percent: 0$", drop=(r"^[0-9.]+$", "setting device")),
 )

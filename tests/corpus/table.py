@@ -29,6 +29,8 @@ def unexpected(program, variant):
         lines.append(f"does not compile: {variant.compile_error}")
     if variant.error:
         return lines
+    if program.parallel and variant.layout == FASTEST:
+        return lines if program.moves else lines + [f"{array.name}: {why(array) or 'moved'}" for array in variant.arrays]
     for record in {*program.moves, *(name.partition(".")[0] for name in program.refused or {} if ":" not in name)}:
         if not any(array.record() == record for array in variant.arrays):
             lines.append(f"{record}: no array of it is found")

@@ -120,15 +120,17 @@ class Attempt:
             self.fail("original", "", "", why)
             return self.outcome
         emitted = self.folder / "variants"
-        if layouts and self.emit(emitted):
+        if layouts and self.emit(emitted, layouts):
             self.one_at_a_time(expected, emitted, layouts)
         if self.outcome.moved or not layouts:
             for layout in all_layouts:
                 self.all_at_once(expected, layout)
         return self.outcome
 
-    def emit(self, emitted):
+    def emit(self, emitted, layouts):
         report = self.folder / "report.json"
+        # Layouts that are not compared need not be compiled.
+        (self.program.root / ".restride.yaml").write_text(f"Layouts: [aos, {', '.join(layouts)}]\n")
         units = [self.program.root / unit for unit in self.program.units]
         if not self.tool([f"--emit-variants={emitted}", f"--report={report}"], units):
             return False

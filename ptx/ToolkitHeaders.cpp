@@ -1,0 +1,190 @@
+#include "ptx/ToolkitHeaders.h"
+
+#include "clang/Basic/DiagnosticIDs.h"
+#include "clang/Basic/DiagnosticOptions.h"
+#include "clang/Basic/Version.h"
+#include "clang/Frontend/CompilerInstance.h"
+#include "clang/Frontend/CompilerInvocation.h"
+#include "clang/Frontend/FrontendActions.h"
+#include "clang/Frontend/MultiplexConsumer.h"
+#include "clang/Frontend/Utils.h"
+#include "clang/Lex/PreprocessorOptions.h"
+#include "clang/Sema/Sema.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CachePruning.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/LockFileManager.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/xxhash.h"
+
+namespace restride::ptx {
+using namespace llvm;
+
+/// What Clang's driver puts in front of every CUDA file.
+static constexpr StringRef Wrapper = "__clang_cuda_runtime_wrapper.h";
+
+/// pruneCache looks at names that begin so, and at nothing else.
+static constexpr StringRef Prefix = "llvmcache-";
+
+/// Only what the headers can depend on: not the file that is compiled, nor how
+/// its code is emitted.
+static std::string keyOf(const clang::CompilerInvocation &Invocation) {
+  clang::CompilerInvocation Headers(Invocation);
+  Headers.getFrontendOpts() = {};
+  Headers.getCodeGenOpts() = {};
+  Headers.getLangOpts().CUID.clear();
+  std::vector<std::string> &Includes = Headers.getPreprocessorOpts().Includes;
+  Includes.resize(1);
+  Headers.getPreprocessorOpts().clearRemappedFiles();
+  std::string All = clang::getClangFullVersion();
+  for (const std::string &Arg : Headers.getCC1CommandLine())
+    All += '\0' + Arg;
+  return utohexstr(xxh3_64bits(All), /*LowerCase=*/true, /*Width=*/16);
+}
+
+/// "size time path", a line per file.
+static std::string stamp(StringRef Path) {
+  sys::fs::file_status Status;
+  if (sys::fs::status(Path, Status))
+    return "";
+  return utostr(Status.getSize()) + " " + std::to_string(Status.getLastModificationTime().time_since_epoch().count()) + " " +
+         Path.str() + "\n";
+}
+
+static bool isFresh(StringRef Stamps) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> Text = MemoryBuffer::getFile(Stamps);
+  if (!Text || (*Text)->getBufferSize() == 0)
+    return false;
+  StringRef Rest = (*Text)->getBuffer();
+  while (!Rest.empty()) {
+    size_t End = Rest.find('\n');
+    if (End == StringRef::npos)
+      return false; // cut off
+    StringRef Line = Rest.take_front(End + 1);
+    if (stamp(Line.split(' ').second.split(' ').second.drop_back()) != Line)
+      return false;
+    Rest = Rest.drop_front(End + 1);
+  }
+  return true;
+}
+
+namespace {
+
+/// Headers check nothing of their own: Clang would read all device functions in
+/// them again at the end of each file, to look for errors that it put off.
+class DropDeferredChecks : public clang::ASTConsumer {
+public:
+  explicit DropDeferredChecks(clang::CompilerInstance &CI) : CI(CI) {}
+  bool HandleTopLevelDecl(clang::DeclGroupRef) override {
+    CI.getSema().DeclsToCheckForDeferredDiags.clear();
+    return true;
+  }
+
+private:
+  clang::CompilerInstance &CI;
+};
+
+class AllFiles : public clang::DependencyCollector {
+  bool needSystemDependencies() override { return true; }
+};
+
+class Precompile : public clang::GeneratePCHAction {
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &CI, StringRef File) override {
+    std::vector<std::unique_ptr<clang::ASTConsumer>> Both;
+    Both.push_back(std::make_unique<DropDeferredChecks>(CI)); // before the writer
+    Both.push_back(clang::GeneratePCHAction::CreateASTConsumer(CI, File));
+    if (!Both.back())
+      return nullptr;
+    return std::make_unique<clang::MultiplexConsumer>(std::move(Both));
+  }
+};
+
+} // namespace
+
+static Error writeFile(StringRef Path, StringRef Text) {
+  return writeToOutput(Path, [&](raw_ostream &OS) {
+    OS << Text;
+    return Error::success();
+  });
+}
+
+/// Writes \p Pch, then the stamps that make it valid.
+static bool precompile(const clang::CompilerInvocation &Invocation, StringRef Pch, StringRef Stamps) {
+  auto Call = std::make_shared<clang::CompilerInvocation>(Invocation);
+  std::string Main = (Pch + ".cu").str();
+  std::unique_ptr<MemoryBuffer> Empty = MemoryBuffer::getMemBuffer("\n", Main);
+  clang::PreprocessorOptions &Preprocessor = Call->getPreprocessorOpts();
+  Preprocessor.Includes.resize(1);
+  Preprocessor.clearRemappedFiles();
+  Preprocessor.addRemappedFile(Main, Empty.get());
+  Preprocessor.RetainRemappedFileBuffers = true;
+  clang::FrontendOptions &Frontend = Call->getFrontendOpts();
+  Frontend.Inputs = {clang::FrontendInputFile(Main, Frontend.Inputs.front().getKind())};
+  Frontend.ProgramAction = clang::frontend::GeneratePCH;
+  Frontend.DisableFree = false;
+  Frontend.OutputFile = Pch.str();
+
+  auto Files = std::make_shared<AllFiles>();
+  clang::IgnoringDiagConsumer Silent;
+  clang::CompilerInstance Instance(Call);
+  Instance.setVirtualFileSystem(vfs::getRealFileSystem());
+  Instance.setVerboseOutputStream(nulls());
+  Instance.createDiagnostics(&Silent, /*ShouldOwnClient=*/false);
+  Instance.addDependencyCollector(Files);
+  Precompile Action;
+  if (!Instance.ExecuteAction(Action) || Silent.getNumErrors() > 0)
+    return false;
+  std::string Text = stamp(Pch);
+  for (StringRef File : Files->getDependencies())
+    if (File != Main)
+      Text += stamp(File);
+  if (Error E = writeFile(Stamps, Text)) {
+    consumeError(std::move(E)); // a cache that cannot be written is none
+    return false;
+  }
+  return true;
+}
+
+/// The precompiled headers for \p Invocation; empty where they cannot be had.
+static std::string find(const clang::CompilerInvocation &Invocation) {
+  SmallString<256> Folder;
+  if (!sys::path::cache_directory(Folder))
+    return "";
+  sys::path::append(Folder, "restride");
+  if (sys::fs::create_directories(Folder))
+    return "";
+  SmallString<256> Pch(Folder);
+  sys::path::append(Pch, Prefix + keyOf(Invocation));
+  std::string Stamps = (Pch + ".files").str();
+  auto Usable = [&] { return sys::fs::exists(Pch) && isFresh(Stamps); };
+  if (Usable())
+    return Pch.str().str();
+  // What other processes have built upon must not be replaced by its like.
+  LockFileManager Lock(Pch);
+  Expected<bool> Owned = Lock.tryLock();
+  if (!Owned) {
+    consumeError(Owned.takeError());
+    return "";
+  }
+  if (!*Owned) {
+    Lock.waitForUnlockFor(std::chrono::seconds(10));
+    return Usable() ? Pch.str().str() : "";
+  }
+  pruneCache(Folder, CachePruningPolicy());
+  return Usable() || precompile(Invocation, Pch, Stamps) ? Pch.str().str() : "";
+}
+
+void usePrecompiledToolkit(clang::CompilerInvocation &Invocation) {
+  clang::PreprocessorOptions &Preprocessor = Invocation.getPreprocessorOpts();
+  if (Preprocessor.Includes.empty() || Preprocessor.Includes.front() != Wrapper || !Preprocessor.ImplicitPCHInclude.empty())
+    return;
+  std::string Pch = find(Invocation);
+  if (Pch.empty())
+    return;
+  Preprocessor.ImplicitPCHInclude = Pch;
+  Preprocessor.Includes.erase(Preprocessor.Includes.begin());
+}
+
+} // namespace restride::ptx

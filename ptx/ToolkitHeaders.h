@@ -1,0 +1,19 @@
+// CUDA's headers, which every CUDA file begins with, precompiled once and kept
+// in the user's cache folder: they take most of the time of reading a file.
+//
+// A precompiled header is found by the compiler's arguments and version, and is
+// used only while all files that went into it have the size and time they had.
+#pragma once
+
+namespace clang {
+class CompilerInvocation;
+} // namespace clang
+
+namespace restride::ptx {
+
+/// Lets \p Invocation, of a CUDA file, begin with the precompiled headers. Where
+/// there is none, and none can be made or kept, it stays as it is: slower, and
+/// the same. The folder is restride/ in $XDG_CACHE_HOME or ~/.cache.
+void usePrecompiledToolkit(clang::CompilerInvocation &Invocation);
+
+} // namespace restride::ptx
