@@ -105,7 +105,9 @@ createInvocation(StringRef MainFile, const CompileOptions &Options, Language As,
   // Diagnostics of the driver are wanted where they are errors.
   Diags->setIgnoreAllWarnings(true);
 
-  clang::driver::Driver Driver(clangResourceDir() + "/../../../bin/clang", sys::getDefaultTargetTriple(), *Diags);
+  // With -working-directory the driver changes that of its file system, which must not be the process's.
+  clang::driver::Driver Driver(clangResourceDir() + "/../../../bin/clang", sys::getDefaultTargetTriple(), *Diags,
+                               "restride", vfs::createPhysicalFileSystem());
   Driver.setProbePrecompiled(false);
   Driver.setCheckInputsExist(false); // the text may come from memory
   std::unique_ptr<clang::driver::Compilation> Compilation(Driver.BuildCompilation(Args));

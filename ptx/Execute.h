@@ -44,6 +44,10 @@ struct LaunchFacts {
   int64_t DefaultInteger = 4096;
   /// Elements behind pointers: loaded 32- and 64-bit integers fall in [0, Elements).
   uint64_t Elements = 1u << 22;
+  /// By source parameter position, and by pointer in that parameter: bytes
+  /// behind the pointer, 0 where they are not known. Addresses that come from
+  /// loaded data stay inside.
+  std::vector<std::vector<uint64_t>> PointerBytes;
 };
 
 /// One warp-wide memory instruction as it was executed.

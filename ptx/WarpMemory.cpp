@@ -42,6 +42,15 @@ std::optional<StoredValue> WarpMemory::argument(const MicroOp &Op, uint64_t Offs
   return StoredValue{uint64_t(Value), false};
 }
 
+uint64_t WarpMemory::arrayBytes(uint64_t Address) const {
+  const uint64_t Word = (Address >> RangeBits) - 1;
+  for (const ParameterSlot &S : P.Addresses.parameters())
+    if (S.Position < Facts.PointerBytes.size() && Word >= S.FirstWord &&
+        Word - S.FirstWord < Facts.PointerBytes[S.Position].size())
+      return Facts.PointerBytes[S.Position][Word - S.FirstWord];
+  return 0;
+}
+
 StoredValue WarpMemory::read(const MicroOp &Op, Space Where, unsigned Lane, uint64_t Address) const {
   std::optional<StoredValue> V;
   if (Where == Space::Local)
@@ -104,18 +113,22 @@ void WarpMemory::atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lan
   const uint64_t First = Address[unsigned(std::countr_zero(Mask))];
   bool OneAddress = true;
   forLanes(Mask, [&](unsigned L) { OneAddress &= Address[L] == First; });
-  const bool Counts = OneAddress && Mode(Op.Variant) == Mode::Add;
+  // Lanes that add to one counter get consecutive slots, as if all warps of the
+  // grid, or of the block, came in their order, time after time.
+  const bool Counts = OneAddress && Mode(Op.Variant) == Mode::Add && !Op.Float && !(R.Unknown[Op.Address] & Mask);
+  const uint64_t Block = Facts.Block.count(), Warps = (Block + 31) / 32;
+  const uint64_t Before = Where == Space::Shared ? (Atomics - 1) * Block + WarpId % Warps * 32
+                                                 : (Atomics - 1) * Block * Facts.Grid.count() + WarpId * 32;
   for (unsigned D = 0; D < Op.DestCount; ++D) {
     const Slot To = P.Slots[Op.FirstDest + D];
     if (To < 0)
       continue;
-    // Lanes that add to one counter get consecutive slots.
     uint64_t Rank = 0;
     forLanes(Mask, [&](unsigned L) {
-      const uint64_t Base = leaf(Op, (Address[L] ^ window(Where)) + (Atomics << 20) + D);
-      R.Values[To][L] = lowBits(Base + (Counts ? Rank++ : 0), Op.Bits);
+      const uint64_t Other = leaf(Op, (Address[L] ^ window(Where)) + (Atomics << 20) + D);
+      R.Values[To][L] = lowBits(Counts ? Before + Rank++ : Other, Op.Bits);
     });
-    R.Unknown[To] |= Mask;
+    R.Unknown[To] = Counts ? R.Unknown[To] & ~Mask : R.Unknown[To] | Mask;
   }
   forLanes(Mask, [&](unsigned L) {
     write(Where, L, Address[L], Op.ElementBytes, {leaf(Op, Address[L] + (Atomics << 20)), true});
@@ -146,6 +159,12 @@ bool WarpMemory::access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Reque
     for (unsigned L = 0; L < 32; ++L)
       Out.Address[L] = Base + (Address[L] & 0x7ffff) * 32 + L * Bytes;
   } else {
+    if (Where == Space::Global && Out.DependsOnLoad)
+      forLanes(Mask, [&](unsigned L) {
+        constexpr uint64_t Offset = (uint64_t(1) << RangeBits) - 1;
+        if (const uint64_t Bytes = arrayBytes(Address[L]); Bytes && (Address[L] & Offset) >= Bytes)
+          Address[L] = (Address[L] & ~Offset) + (Address[L] & Offset) % Bytes;
+      });
     Out.Address = Address;
   }
 

@@ -25,6 +25,8 @@ private:
   void write(Space Where, unsigned Lane, uint64_t Address, unsigned Bytes, StoredValue V);
   /// A word of the function's own parameters; none: Offset is not in them.
   std::optional<StoredValue> argument(const MicroOp &Op, uint64_t Offset) const;
+  /// Of the array that the global \p Address lies in; 0: not known.
+  uint64_t arrayBytes(uint64_t Address) const;
   /// The pseudo-random value behind \p Address.
   uint64_t leaf(const MicroOp &Op, uint64_t Address) const;
   void load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);

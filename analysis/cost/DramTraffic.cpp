@@ -155,6 +155,15 @@ void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G, DramT
   }
 }
 
+/// Sectors per warp that random loads do not find in L1.
+double randomMisses(const Sample &S, const Reuse &L1) {
+  double Sum = 0;
+  for (auto [I, A] : enumerate(L1.PerInstruction))
+    if (S.PerInstruction[I].Random && A.Requests)
+      Sum += S.weight(I) * A.MissSectors / A.Requests;
+  return Sum;
+}
+
 } // namespace
 
 DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const Sample &S, const Reuse &L1,
@@ -190,6 +199,11 @@ DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const 
   }
 
   randomAccesses(F, S, G, D);
+  double Missed = randomMisses(S, L1);
+  if (Missed < D.LoadSectors) { // a small table that L1 holds
+    D.LoadGranules *= Missed / D.LoadSectors;
+    D.LoadSectors = Missed;
+  }
   double Range = Random.bytes();
   // Touched granules of the whole array: of each element as much as a lane touches.
   double PerElement = std::max(D.LoadGranules, D.DirtyGranules) * G.DramGranule / WarpLanes;

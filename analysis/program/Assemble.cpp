@@ -78,8 +78,8 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
     append(C.MemberCalls, F.Sites.MemberCalls);
     append(C.Calls, F.Sites.Calls);
     append(C.Refusals, F.Sites.Refusals);
-    for (const std::string &K : F.Kernels)
-      C.Kernels.push_back({K, F.Instance});
+    for (const KernelParameter &K : F.Kernels)
+      C.Kernels.push_back({K.Kernel, F.Instance, K.Position});
     if (F.Sites.SizeObserved)
       C.SizeObserved = F.Sites.SizeObserved;
     if (F.Sites.Elements.Count > C.Elements.Count)

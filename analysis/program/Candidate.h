@@ -271,6 +271,7 @@ struct ElementCount {
 struct KernelParameter {
   std::string Kernel;    ///< as in Launch::Kernel
   unsigned Instance = 0; ///< as in Launch::Instance
+  std::optional<unsigned> Position = std::nullopt; ///< of the parameter; none inside of a struct
   bool operator==(const KernelParameter &) const = default;
 };
 

@@ -81,7 +81,7 @@ public:
       for (const ParmVarDecl *P : F->parameters()) {
         std::vector<NodeId> Members = Graph.members(P);
         for (NodeId Node : Members)
-          Graph.facts(Node).Kernels.push_back(mangledKernel(F, Context));
+          Graph.facts(Node).Kernels.push_back({mangledKernel(F, Context)});
         if (Members.empty())
           memberPointers(P->getType(), mangledKernel(F, Context), 0);
       }
@@ -163,7 +163,7 @@ private:
     if (F->isExternallyVisible())
       Graph.link(Node, Owner + "#" + std::to_string(I));
     if (F->hasAttr<CUDAGlobalAttr>() && F->isThisDeclarationADefinition())
-      Graph.facts(Node).Kernels.push_back(mangledKernel(F, Context));
+      Graph.facts(Node).Kernels.push_back({mangledKernel(F, Context), 0, I});
     if (const CXXMethodDecl *M = dyn_cast<CXXMethodDecl>(F); M && M->isVirtual())
       Graph.refuse(Node, F->getLocation(), "'" + F->getNameAsString() + "' is virtual");
     if (F->getTemplateSpecializationKind() == TSK_ExplicitInstantiationDefinition ||
@@ -187,7 +187,7 @@ private:
       return;
     for (const FieldDecl *F : D->getDefinition()->fields())
       if (std::optional<NodeId> Node = Graph.node(F))
-        Graph.facts(*Node).Kernels.push_back(Kernel);
+        Graph.facts(*Node).Kernels.push_back({Kernel});
       else if (!F->getType()->isPointerType())
         memberPointers(F->getType(), Kernel, Depth + 1);
   }

@@ -159,7 +159,7 @@ void collectUses(Unit &U, const SourceView &View, Flow &Graph, ASTContext &Conte
   V.finish();
   for (NodeId Node : U.Facts.DeviceUses)
     for (const FunctionDecl *Kernel : U.Kernels)
-      Graph.facts(Node).Kernels.push_back(mangledKernel(Kernel, Context));
+      Graph.facts(Node).Kernels.push_back({mangledKernel(Kernel, Context)});
   // What no instantiation shows is not known: a template nobody uses, a branch
   // of `if constexpr` that is never taken.
   for (const auto &[L, Node] : U.Facts.InTemplates)

@@ -58,7 +58,7 @@ void UseClassifier::declaredArray(const Expr *E, const Pointer &P) {
   bool Kernel = Caller && Caller->hasAttr<CUDAGlobalAttr>();
   bool OnDevice = Kernel || (Caller && Caller->hasAttr<CUDADeviceAttr>());
   if (Kernel)
-    Array.Kernels.push_back(mangledKernel(Caller, Context));
+    Array.Kernels.push_back({mangledKernel(Caller, Context)});
   else if (OnDevice)
     Facts.DeviceUses.insert(P.Node);
   if (!E->getType()->isConstantArrayType() || E->getType()->getAsArrayTypeUnsafe()->getElementType()->isArrayType())

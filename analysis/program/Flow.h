@@ -43,7 +43,7 @@ struct NodeFacts {
   bool Modified = false;  ///< a parameter that changes
   bool Null = false;      ///< an argument that is a null pointer
   std::string Shared;     ///< why several arrays that its function gets are one
-  std::vector<std::string> Kernels; ///< it is a parameter of, or a member of one
+  std::vector<KernelParameter> Kernels; ///< it is a parameter of, or a member of one
   std::vector<Origin> Origins;
   /// Refusals that hold unless some unit defines the function or variable.
   std::vector<std::pair<std::string, Refusal>> Needs;

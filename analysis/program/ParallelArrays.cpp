@@ -30,8 +30,7 @@ static Candidate array(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
   for (NodeId N : Class) {
     const NodeFacts &F = Graph.facts(N);
     addSites(C, F.Sites);
-    for (const std::string &K : F.Kernels)
-      C.Kernels.push_back({K, 0});
+    append(C.Kernels, F.Kernels);
     if (F.Sites.Elements.Count > C.Elements.Count)
       C.Elements = F.Sites.Elements;
     if (C.Array.empty() || llvm::any_of(F.Sites.Calls, allocates)) {

@@ -3,7 +3,6 @@
 
 #include "tests/TemporaryFiles.h"
 
-#include <chrono>
 #include <gtest/gtest.h>
 
 namespace restride::ptx {
@@ -220,26 +219,6 @@ TEST_P(CompileHeaders, aHostSourceThatIsCompiledAsCuda) {
 
 INSTANTIATE_TEST_SUITE_P(Both, CompileHeaders, testing::Values("clang", "nvcc"),
                          [](const testing::TestParamInfo<const char *> &Info) { return std::string(Info.param); });
-
-/// Clang reads CUDA's headers once, wherever the user's headers stand.
-TEST(CompileHeadersWithClang, isFastAfterThePreamble) {
-  for (std::string Includes : {"#include \"record.h\"\n", " #include \"record.h\"\n#include <cstdio>\n",
-                               "// sim\n#include \"record.h\"\n", "#include <cstdio>\n#include \"record.h\"\n",
-                               "#include \"record.h\"\n#include <algorithm>\n#include <iostream>\n#include <vector>\n"}) {
-    test::TemporaryFolder Folder;
-    CompileOptions Options;
-    const char *Home = getenv("CUDA_PATH") ? getenv("CUDA_PATH") : getenv("CUDA_HOME");
-    Options.CudaPath = Home ? Home : "/usr/local/cuda";
-    std::string Text = Includes + Kernel, Header = Folder.write("record.h", Record);
-    using Clock = std::chrono::steady_clock;
-    Clock::time_point Start = Clock::now();
-    std::unique_ptr<Compiler> C = llvm::cantFail(createClangCompiler(Folder.write("sim.cu", Text), Text, Options));
-    llvm::cantFail(C->compile({}));
-    Clock::time_point Middle = Clock::now();
-    llvm::cantFail(C->compile({{Header, WideRecord}}));
-    EXPECT_LT((Clock::now() - Middle) * 3, Middle - Start) << Includes;
-  }
-}
 
 } // namespace
 } // namespace restride::ptx

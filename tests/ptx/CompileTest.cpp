@@ -4,7 +4,6 @@
 
 #include "llvm/Support/FileSystem.h"
 
-#include <chrono>
 #include <gtest/gtest.h>
 
 namespace restride::ptx {
@@ -64,20 +63,6 @@ TEST_F(CompileTest, clangCompilesVariantsFromOnePreamble) {
   EXPECT_TRUE(has(Ptx, ".loc")) << Ptx;
   EXPECT_FALSE(has(Ptx, ".extern .func")) << "libdevice is not linked:\n" << Ptx;
   EXPECT_TRUE(has(ptx(*C, replace(Source, "float x, y", "float x, pad, y")), "+8]"));
-}
-
-TEST_F(CompileTest, clangIsFastAfterThePreamble) {
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point Start = Clock::now();
-  std::unique_ptr<Compiler> C = clang();
-  std::string First = ptx(*C, Source);
-  Clock::time_point Middle = Clock::now();
-  EXPECT_EQ(ptx(*C, Source), First);
-  Clock::duration Later = Clock::now() - Middle;
-  // Not a benchmark: a preamble that is not used makes these equal.
-  EXPECT_LT(Later * 2, Middle - Start);
-  RecordProperty("first_ms", int(std::chrono::duration_cast<std::chrono::milliseconds>(Middle - Start).count()));
-  RecordProperty("later_ms", int(std::chrono::duration_cast<std::chrono::milliseconds>(Later).count()));
 }
 
 TEST_F(CompileTest, clangCompilesAVariantWithOtherHeaders) {

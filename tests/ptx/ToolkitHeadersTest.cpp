@@ -67,6 +67,13 @@ TEST_F(ToolkitHeadersTest, AreMadeAgainWhereAFileChanged) {
   EXPECT_NE(std::filesystem::last_write_time(Pch), Written);
 }
 
+TEST_F(ToolkitHeadersTest, LeaveTheWorkingDirectoryAlone) {
+  std::filesystem::path Before = std::filesystem::current_path();
+  Options.WorkingDirectory = Folder.path();
+  precompiled();
+  EXPECT_EQ(std::filesystem::current_path(), Before);
+}
+
 TEST_F(ToolkitHeadersTest, AreLeftOutWithoutAFolder) {
   Folder.write("cache", "a file in the way");
   EXPECT_EQ(precompiled(), "");
