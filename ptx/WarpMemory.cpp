@@ -21,6 +21,22 @@ uint64_t WarpMemory::leaf(const MicroOp &Op, uint64_t Address) const {
   return randomBelow(Address, Count);
 }
 
+std::optional<uint64_t> WarpMemory::ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const {
+  const ParameterSlot *Behind = Op.Float || Op.IsPointer ? nullptr : P.Addresses.parameterBehind(Address);
+  if (!Behind || Behind->Position >= Facts.Orders.size() || Facts.Orders[Behind->Position] == IndexOrder::Random)
+    return std::nullopt;
+  uint64_t Count = std::max<uint64_t>(Facts.Elements, 1);
+  if (Op.Bits < 32)
+    Count = std::min(Count, uint64_t(1) << (Op.Bits - (Op.Signed ? 1 : 0)));
+  if (Facts.Orders[Behind->Position] == IndexOrder::Sorted) {
+    const uint64_t Entry = (Address & ((uint64_t(1) << RangeBits) - 1)) / Op.ElementBytes;
+    return (Entry + randomBelow(Address, 2)) % Count;
+  }
+  constexpr uint64_t Near = 64;
+  const uint64_t Thread = WarpId * 32 + Lane, Moved = Thread + randomBelow(Address, 2 * Near + 1);
+  return (Moved < Near ? 0 : Moved - Near) % Count;
+}
+
 std::optional<StoredValue> WarpMemory::argument(const MicroOp &Op, uint64_t Offset) const {
   const ParameterSlot *Slot = P.Addresses.parameterAt(Offset);
   if (!Slot)
@@ -55,6 +71,9 @@ StoredValue WarpMemory::read(const MicroOp &Op, Space Where, unsigned Lane, uint
   }
   if (V)
     return *V;
+  if (Where == Space::Global && !Facts.Orders.empty())
+    if (std::optional<uint64_t> Known = ordered(Op, Lane, Address))
+      return {*Known, false};
   // Local memory of different lanes is different memory.
   const uint64_t Seed = Where == Space::Local ? Address * 32 + Lane : Address;
   return {leaf(Op, Seed ^ window(Where)), true};

@@ -27,6 +27,8 @@ private:
   std::optional<StoredValue> argument(const MicroOp &Op, uint64_t Offset) const;
   /// The pseudo-random value behind \p Address.
   uint64_t leaf(const MicroOp &Op, uint64_t Address) const;
+  /// The entry of an array of indices that are not random; none: it is a leaf.
+  std::optional<uint64_t> ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const;
   void load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);
   void store(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, const RegisterFile &R);
   void atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);
