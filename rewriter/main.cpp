@@ -1,4 +1,5 @@
 #include "rewriter/Apply.h"
+#include "rewriter/Calibrate.h"
 #include "rewriter/Diff.h"
 #include "rewriter/EmitVariants.h"
 #include "rewriter/Options.h"
@@ -93,6 +94,14 @@ static int run(const Options &O) {
   return Done;
 }
 
+static int runCalibration(const Options &O) {
+  Expected<std::string> Said = calibrate(O);
+  if (!Said)
+    return fail(Said.takeError());
+  outs() << *Said;
+  return Done;
+}
+
 /// Runs in a signal handler, after temporary files are gone. Apply holds signals
 /// back while it replaces files.
 static void interrupted() {
@@ -112,7 +121,7 @@ int main(int argc, char **argv) {
   Expected<std::vector<std::string>> Used = configure(*O);
   if (!Used)
     return fail(Used.takeError());
-  int Result = O->DumpConfig || O->VerifyConfig ? showConfig(*O, *Used) : run(*O);
+  int Result = O->DumpConfig || O->VerifyConfig ? showConfig(*O, *Used) : O->Calibrate.empty() ? run(*O) : runCalibration(*O);
   outs().flush();
   if (outs().has_error()) {
     std::error_code EC = outs().error();
