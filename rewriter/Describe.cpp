@@ -223,7 +223,7 @@ Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, 
         const SourceFile &File = P.Text.files()[At->first];
         auto [Line, Column] = Lines(P.Text.text(File.Text)).lineAndColumn(At->second - File.Text.Begin);
         Report::Place Place = Names.place({File.Path, Line, Column});
-        Access.Line = Place.Line, Access.Column = Place.Column;
+        Access.File = Place.File, Access.Line = Place.Line, Access.Column = Place.Column;
         Access.Field = fieldAt(P, At->second);
       }
       Kernel.Accesses.push_back(std::move(Access));

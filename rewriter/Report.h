@@ -32,6 +32,7 @@ struct Report {
     bool Indirect = false;         ///< the address comes from loaded data
     /// Shares of a load's requests by the farthest level they go to; all 0: not known.
     double FromL1 = 0, FromL2 = 0, FromDram = 0;
+    std::string File = ""; ///< as the user spelled it
   };
 
   /// What one SM holds of a launch; no blocks: not known.

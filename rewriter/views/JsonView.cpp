@@ -96,6 +96,8 @@ private:
   }
 
   void access(const Report::Access &A) {
+    if (!A.File.empty())
+      J.attribute("file", A.File);
     J.attribute("line", A.Line);
     J.attribute("column", A.Column);
     J.attribute("field", A.Field);
