@@ -38,6 +38,10 @@ static cl::opt<std::string> ExportFixes("export-fixes", cl::desc("Write what wou
 static cl::opt<std::string> Gpu("gpu",
                                 cl::desc("Predict for this GPU: a profile's name or a .yaml file (default: h200)"),
                                 cl::value_desc("NAME|FILE.yaml"), cl::cat(Category));
+static cl::opt<std::string> Calibrate("calibrate",
+                                      cl::desc("Measure this machine's GPU and write its profile; without a\nGPU, write the "
+                                               "benchmarks that do, as FILE.cu"),
+                                      cl::value_desc("FILE.yaml"), cl::cat(Category));
 static cl::opt<std::string> Model("cost-model", cl::desc("throughput (default) or thesis"), cl::value_desc("NAME"),
                                   cl::init("throughput"), cl::cat(Category));
 static cl::opt<std::string> Compiler("ptx-compiler", cl::desc("clang (default, in process) or nvcc"),
@@ -110,6 +114,12 @@ static Error parseCommandLine(ArrayRef<const char *> Args) {
 static Error checkTogether(const Options &O) {
   if (O.DumpConfig || O.VerifyConfig)
     return Error::success();
+  if (!O.Calibrate.empty()) {
+    StringRef Ending = sys::path::extension(O.Calibrate);
+    if (Ending != ".yaml" && Ending != ".yml")
+      return createStringError("--calibrate=" + O.Calibrate + ": the name must end in .yaml");
+    return O.Files.empty() ? Error::success() : createStringError("--calibrate takes no input file");
+  }
   if (O.Files.empty() && O.Flags.BuildPath.empty())
     return createStringError("no input file; usage: restride [options] FILE... [-- compiler flags], or -p DIR for all files of its "
                              "compile_commands.json");
@@ -146,6 +156,7 @@ Expected<Options> parseOptions(int Argc, const char *const *Argv) {
   O.EmitVariants = EmitVariants;
   O.ReportFile = ReportFile;
   O.ExportFixes = ExportFixes;
+  O.Calibrate = Calibrate;
   O.Gpu = Gpu;
   O.CudaPath = CudaPath;
   O.DumpConfig = DumpConfig;

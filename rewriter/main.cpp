@@ -1,4 +1,5 @@
 #include "rewriter/Apply.h"
+#include "rewriter/Calibrate.h"
 #include "rewriter/Diff.h"
 #include "rewriter/EmitVariants.h"
 #include "rewriter/Hook.h"
@@ -103,12 +104,20 @@ static int run(const Options &O) {
   return Done;
 }
 
+static int runCalibration(const Options &O) {
+  Expected<std::string> Said = calibrate(O);
+  if (!Said)
+    return fail(Said.takeError());
+  outs() << *Said;
+  return Done;
+}
+
 /// --dump-config and --verify-config, or a run on what the configuration says.
 static int configureAndRun(Options O) {
   Expected<std::vector<std::string>> Used = configure(O);
   if (!Used)
     return fail(Used.takeError());
-  return O.DumpConfig || O.VerifyConfig ? showConfig(O, *Used) : run(O);
+  return O.DumpConfig || O.VerifyConfig ? showConfig(O, *Used) : O.Calibrate.empty() ? run(O) : runCalibration(O);
 }
 
 static int runHook(const Options &O) {

@@ -147,7 +147,13 @@ KernelCost throughputCost(const ptx::Module &M, const ptx::Function &F, const Ke
   }
   K.BoundBy = boundBy(K.Parts);
   K.Cycles += G.LaunchCycles;
-  K.Accesses = accessCosts(M, F, S);
+  K.Resident = residency(O, Runner.blocks(), G);
+  K.Resident.ThreadRegisters = Registers;
+  K.Resident.RegistersEstimated = !L.Registers;
+  double Warps = double(Runner.blocks()) * O.WarpsPerBlock;
+  K.L2Bytes = Warps * W.L2Sectors * SectorBytes;
+  K.DramBytes = Warps * (W.DramBytes + W.RandomGranules * G.DramGranule);
+  K.Accesses = accessCosts(M, F, S, loadHits(S, R, D));
   if (Cfg)
     *Cfg = S.Cfg;
   return K;
