@@ -59,6 +59,14 @@ uint64_t AddressMap::address(llvm::StringRef Name) {
   return At->second;
 }
 
+const ParameterSlot *AddressMap::parameterBehind(uint64_t Address) const {
+  const uint64_t Range = Address >> RangeBits; // 0 is none's
+  for (const ParameterSlot &P : Parameters)
+    if (Range > P.FirstWord && Range <= P.FirstWord + (P.Bytes + 7) / 8)
+      return &P;
+  return nullptr;
+}
+
 const ParameterSlot *AddressMap::parameterAt(uint64_t Offset) const {
   if (Offset >= ParameterEnd)
     return nullptr;

@@ -65,7 +65,8 @@ public:
   uint64_t address(llvm::StringRef Name);
   /// The parameter that covers byte \p Offset; null: a call's own block.
   const ParameterSlot *parameterAt(uint64_t Offset) const;
-  llvm::ArrayRef<ParameterSlot> parameters() const { return Parameters; }
+  /// The parameter whose range \p Address lies in; null: none's.
+  const ParameterSlot *parameterBehind(uint64_t Address) const;
   /// A block that a call passes or returns.
   struct CallBlock {
     uint64_t Offset = 0, Bytes = 0;

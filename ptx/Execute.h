@@ -34,6 +34,11 @@ struct Dim3 {
   bool operator==(const Dim3 &) const = default;
 };
 
+/// How the integers lie that are loaded through a pointer. Sorted: an entry is the
+/// one before it or up to 2 more, as of a sorted list with an entry per element.
+/// Local: a thread's are within 64 of its own number in the grid.
+enum class IndexOrder : uint8_t { Random, Sorted, Local };
+
 /// What is known or assumed about one launch.
 struct LaunchFacts {
   Dim3 Grid{1024, 1, 1}, Block{256, 1, 1};
@@ -48,6 +53,14 @@ struct LaunchFacts {
   /// behind the pointer, 0 where they are not known. Addresses that come from
   /// loaded data stay inside.
   std::vector<std::vector<uint64_t>> PointerBytes;
+  /// Loaded integers lie near the thread's own number, as in data that somebody
+  /// sorted; addresses that follow from them are none that DependsOnLoad.
+  bool LocalData = false;
+  /// By source parameter position; a missing one is Random. Others than random
+  /// values are known: what follows from them is computed, and no leaf.
+  std::vector<IndexOrder> Orders;
+  /// That a lane runs the body of a branch that data decides; none: as compared.
+  std::optional<double> BodyProbability;
 };
 
 /// One warp-wide memory instruction as it was executed.

@@ -115,6 +115,8 @@ struct BranchInfo {
   /// It only asks whether a loop runs at all. 1: the taken side skips the loop,
   /// 2: the other one, 0: no such branch.
   int8_t SkipsLoop = 0;
+  /// An `if`, not a loop's or a guard's, whose body is 1: the taken side, 2: the other one.
+  int8_t Body = 0;
   int Compare = -1; ///< the one Setp that decides it; -1: not as simple
 };
 
@@ -164,6 +166,7 @@ private:
   std::vector<int> registersBehind(int Register) const;
   std::vector<unsigned> parametersBehind(int Register) const;
   int8_t skipsLoop(unsigned Block, const BranchInfo &Info, int Guard) const;
+  int8_t bodyOf(unsigned Block, const BranchInfo &Info) const;
 
   llvm::DenseMap<uint64_t, Slot> LiteralSlot;
   std::vector<std::vector<unsigned>> Writes; ///< per register: instructions; only while decoding

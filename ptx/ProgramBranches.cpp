@@ -87,6 +87,21 @@ int8_t Program::skipsLoop(unsigned Block, const BranchInfo &Info, int Guard) con
   return 0;
 }
 
+/// The side that is not where both meet; of two such the one that comes first in the source.
+int8_t Program::bodyOf(unsigned Block, const BranchInfo &Info) const {
+  if (Info.Next >= C.Blocks.size() || Info.Taken >= C.Blocks.size())
+    return 0;
+  auto Meets = [&](unsigned Side) { // at once, or with nothing but a branch between
+    const struct Block &B = C.Blocks[Side];
+    const bool IsHop = B.End - B.Begin == 1 && B.Succs.size() == 1 && F.Body[B.Begin].Op == Opcode::Bra;
+    return C.Ipdom[Block] == int(IsHop ? B.Succs[0] : Side) || C.Ipdom[Block] == int(Side);
+  };
+  if (Meets(Info.Taken) != Meets(Info.Next))
+    return Meets(Info.Taken) ? 2 : 1;
+  auto Line = [&](unsigned B) { return F.Body[C.Blocks[B].Begin].Loc.Line; };
+  return Line(Info.Taken) < Line(Info.Next) ? 1 : 2;
+}
+
 void Program::decodeBranches() {
   const unsigned End = unsigned(C.Blocks.size());
   Branches.resize(End);
@@ -130,6 +145,8 @@ void Program::decodeBranches() {
     if (Info.Leaves)
       Info.Parameters = parametersBehind(Last.Guard);
     Info.SkipsLoop = skipsLoop(B, Info, Last.Guard);
+    if (!Info.Leaves && !Info.SkipsLoop)
+      Info.Body = bodyOf(B, Info);
     const std::vector<unsigned> &Decided = Writes[size_t(Last.Guard)];
     if (Decided.size() == 1 && Ops[Decided[0]].Op == Opcode::Setp && Ops[Decided[0]].SrcCount == 2)
       Info.Compare = int(Decided[0]);

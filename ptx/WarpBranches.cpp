@@ -86,6 +86,15 @@ uint32_t Warp::enterLoop(const BranchInfo &Info, const MicroOp &Op, uint32_t Unk
   return (Taken & ~Unknown) | (Op.GuardNegated ? Unknown & ~Holds : Holds);
 }
 
+uint32_t Warp::drawBody(const BranchInfo &Info, double Probability) const {
+  const uint64_t Block = uint64_t(&Info - P.Branches.data());
+  const uint64_t Seed = ((linearBlock(BlockIndex) * warpsPerBlock() + Number) << 32) + (Block << 24) + Trace.BlockVisits[Block];
+  uint32_t Out = 0;
+  for (unsigned L = 0; L < 32; ++L)
+    Out |= uint32_t(double(scramble(scramble(Seed) + L) >> 11) < Probability * 0x1p53) << L;
+  return Out;
+}
+
 uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, uint32_t Taken) {
   if (Op.Guard < 0)
     return Mask;
@@ -102,6 +111,10 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
       Unknown = Mask;
     if (Info.Leaves == 1)
       return Taken & ~Unknown;
+    if (Info.Body && Unknown && Facts.BodyProbability) {
+      const uint32_t Body = drawBody(Info, *Facts.BodyProbability);
+      return (Taken & ~Unknown) | (Unknown & (Info.Body == 1 ? Body : ~Body));
+    }
     return Info.Leaves == 2 ? Taken | Unknown : Taken;
   }
   uint32_t Stay = Info.TakenExits ? Mask & ~Taken : Taken;

@@ -9,7 +9,7 @@ template <typename FnT> static void forLanes(uint32_t Mask, FnT Fn) {
     Fn(unsigned(std::countr_zero(Mask)));
 }
 
-uint64_t WarpMemory::leaf(const MicroOp &Op, uint64_t Address) const {
+uint64_t WarpMemory::leaf(const MicroOp &Op, unsigned Lane, uint64_t Address) const {
   if (Op.IsPointer && Op.Bits == 64) {
     // A range of its own, away from those of the parameters.
     constexpr uint64_t First = uint64_t(1) << 55, Ranges = 1 << 14;
@@ -18,7 +18,26 @@ uint64_t WarpMemory::leaf(const MicroOp &Op, uint64_t Address) const {
   uint64_t Count = Facts.Elements;
   if (Op.Bits < 32)
     Count = std::min(Count, uint64_t(1) << (Op.Bits - (Op.Signed ? 1 : 0)));
-  return randomBelow(Address, Count);
+  return Facts.LocalData && Count ? near(Lane, Address, 8) % Count : randomBelow(Address, Count);
+}
+
+uint64_t WarpMemory::near(unsigned Lane, uint64_t Seed, uint64_t Distance) const {
+  const uint64_t Thread = WarpId * 32 + Lane, Moved = Thread + randomBelow(Seed, 2 * Distance + 1);
+  return Moved < Distance ? 0 : Moved - Distance;
+}
+
+std::optional<uint64_t> WarpMemory::ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const {
+  const ParameterSlot *Behind = Op.Float || Op.IsPointer ? nullptr : P.Addresses.parameterBehind(Address);
+  if (!Behind || Behind->Position >= Facts.Orders.size() || Facts.Orders[Behind->Position] == IndexOrder::Random)
+    return std::nullopt;
+  uint64_t Count = std::max<uint64_t>(Facts.Elements, 1);
+  if (Op.Bits < 32)
+    Count = std::min(Count, uint64_t(1) << (Op.Bits - (Op.Signed ? 1 : 0)));
+  if (Facts.Orders[Behind->Position] == IndexOrder::Sorted) {
+    const uint64_t Entry = (Address & ((uint64_t(1) << RangeBits) - 1)) / Op.ElementBytes;
+    return (Entry + randomBelow(Address, 2)) % Count;
+  }
+  return near(Lane, Address, 64) % Count;
 }
 
 std::optional<StoredValue> WarpMemory::argument(const MicroOp &Op, uint64_t Offset) const {
@@ -43,12 +62,12 @@ std::optional<StoredValue> WarpMemory::argument(const MicroOp &Op, uint64_t Offs
 }
 
 uint64_t WarpMemory::arrayBytes(uint64_t Address) const {
-  const uint64_t Word = (Address >> RangeBits) - 1;
-  for (const ParameterSlot &S : P.Addresses.parameters())
-    if (S.Position < Facts.PointerBytes.size() && Word >= S.FirstWord &&
-        Word - S.FirstWord < Facts.PointerBytes[S.Position].size())
-      return Facts.PointerBytes[S.Position][Word - S.FirstWord];
-  return 0;
+  const ParameterSlot *Behind = P.Addresses.parameterBehind(Address);
+  if (!Behind || Behind->Position >= Facts.PointerBytes.size())
+    return 0;
+  const std::vector<uint64_t> &Bytes = Facts.PointerBytes[Behind->Position];
+  const uint64_t Word = (Address >> RangeBits) - 1 - Behind->FirstWord;
+  return Word < Bytes.size() ? Bytes[Word] : 0;
 }
 
 StoredValue WarpMemory::read(const MicroOp &Op, Space Where, unsigned Lane, uint64_t Address) const {
@@ -64,9 +83,12 @@ StoredValue WarpMemory::read(const MicroOp &Op, Space Where, unsigned Lane, uint
   }
   if (V)
     return *V;
+  if (Where == Space::Global && !Facts.Orders.empty())
+    if (std::optional<uint64_t> Known = ordered(Op, Lane, Address))
+      return {*Known, false};
   // Local memory of different lanes is different memory.
   const uint64_t Seed = Where == Space::Local ? Address * 32 + Lane : Address;
-  return {leaf(Op, Seed ^ window(Where)), true};
+  return {leaf(Op, Lane, Seed ^ window(Where)), true};
 }
 
 void WarpMemory::write(Space Where, unsigned Lane, uint64_t Address, unsigned Bytes, StoredValue V) {
@@ -125,13 +147,13 @@ void WarpMemory::atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lan
       continue;
     uint64_t Rank = 0;
     forLanes(Mask, [&](unsigned L) {
-      const uint64_t Other = leaf(Op, (Address[L] ^ window(Where)) + (Atomics << 20) + D);
+      const uint64_t Other = leaf(Op, L, (Address[L] ^ window(Where)) + (Atomics << 20) + D);
       R.Values[To][L] = lowBits(Counts ? Before + Rank++ : Other, Op.Bits);
     });
     R.Unknown[To] = Counts ? R.Unknown[To] & ~Mask : R.Unknown[To] | Mask;
   }
   forLanes(Mask, [&](unsigned L) {
-    write(Where, L, Address[L], Op.ElementBytes, {leaf(Op, Address[L] + (Atomics << 20)), true});
+    write(Where, L, Address[L], Op.ElementBytes, {leaf(Op, L, Address[L] + (Atomics << 20)), true});
   });
 }
 
@@ -151,7 +173,8 @@ bool WarpMemory::access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Reque
   }
   Out.Mask = Mask;
   Out.Mem = Where;
-  Out.DependsOnLoad = (R.Unknown[Op.Address] & Mask) != 0;
+  const bool FromData = (R.Unknown[Op.Address] & Mask) != 0;
+  Out.DependsOnLoad = FromData && !Facts.LocalData;
   if (Where == Space::Local) {
     // As the hardware interleaves it: the same offset of all lanes in a row.
     const uint64_t Base = window(Space::Local) | ((WarpId & 0xfffffffff) << 24);
@@ -159,7 +182,7 @@ bool WarpMemory::access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Reque
     for (unsigned L = 0; L < 32; ++L)
       Out.Address[L] = Base + (Address[L] & 0x7ffff) * 32 + L * Bytes;
   } else {
-    if (Where == Space::Global && Out.DependsOnLoad)
+    if (Where == Space::Global && (FromData || !Facts.Orders.empty()))
       forLanes(Mask, [&](unsigned L) {
         constexpr uint64_t Offset = (uint64_t(1) << RangeBits) - 1;
         if (const uint64_t Bytes = arrayBytes(Address[L]); Bytes && (Address[L] & Offset) >= Bytes)

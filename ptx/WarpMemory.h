@@ -28,7 +28,11 @@ private:
   /// Of the array that the global \p Address lies in; 0: not known.
   uint64_t arrayBytes(uint64_t Address) const;
   /// The pseudo-random value behind \p Address.
-  uint64_t leaf(const MicroOp &Op, uint64_t Address) const;
+  uint64_t leaf(const MicroOp &Op, unsigned Lane, uint64_t Address) const;
+  /// A number at most \p Distance from the lane's number in the grid.
+  uint64_t near(unsigned Lane, uint64_t Seed, uint64_t Distance) const;
+  /// The entry of an array of indices that are not random; none: it is a leaf.
+  std::optional<uint64_t> ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const;
   void load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);
   void store(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, const RegisterFile &R);
   void atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);

@@ -14,6 +14,8 @@ using namespace llvm;
 
 namespace {
 
+constexpr StringRef IndexOrders[] = {"random", "sorted", "local"};
+
 /// One file's text. Members stop at the first error, which names its place.
 class Reader {
 public:
@@ -96,6 +98,20 @@ private:
     return Error::success();
   }
 
+  Error share(const YAML::Node &Value, StringRef Key, double &Out) const {
+    Error E = number(Value, Key, 0, Out);
+    if (!E && Out <= 1)
+      return E;
+    consumeError(std::move(E)); // this says it better
+    return error(Value, "'" + Key + "' is a number from 0 to 1");
+  }
+
+  Error order(const YAML::Node &Value, std::string &Out) const {
+    if (Error E = text(Value, "an order of indices", Out))
+      return E;
+    return is_contained(IndexOrders, Out) ? Error::success() : error(Value, unknownName("order", Out, IndexOrders));
+  }
+
   Error boolean(const YAML::Node &Value, StringRef Key, bool &Out) const {
     if (!Value.IsScalar() || !YAML::convert<bool>::decode(Value, Out))
       return error(Value, "'" + Key + "' is true or false");
@@ -130,9 +146,17 @@ private:
   Error kernelRule(StringRef Kernel, const YAML::Node &At, const YAML::Node &Rule, KernelRule &Out) const {
     Out.Kernel = Kernel;
     Out.At = place(At.Mark());
-    return entries(Rule, "'" + Kernel + "'", {"Calls", "Trips"}, [&](StringRef Key, const YAML::Node &, const YAML::Node &Value) -> Error {
+    return entries(Rule, "'" + Kernel + "'", {"Calls", "Trips", "Branch", "Index"}, [&](StringRef Key, const YAML::Node &, const YAML::Node &Value) -> Error {
       if (Key == "Calls")
         return number(Value, Key, 0, Out.Calls.emplace());
+      if (Key == "Branch")
+        return entries(Value, "'Branch'", {"likely"}, [&](StringRef, const YAML::Node &, const YAML::Node &Share) {
+          return share(Share, "likely", Out.Likely.emplace());
+        });
+      if (Key == "Index")
+        return rules(Value, [&](StringRef Parameter, const YAML::Node &Name, const YAML::Node &Order) {
+          return order(Order, Out.Index.emplace_back(ParameterOrder{Parameter.str(), "", place(Name.Mark())}).Order);
+        });
       return rules(Value, [&](StringRef Parameter, const YAML::Node &Name, const YAML::Node &Count) {
         ParameterValue &One = Out.Trips.emplace_back(ParameterValue{Parameter.str(), 0, place(Name.Mark())});
         return Count.IsScalar() && !StringRef(Count.Scalar()).getAsInteger(0, One.Value) && One.Value >= 0
@@ -204,6 +228,14 @@ std::string printConfig(const Config &C) {
       Out << YAML::Key << R.Kernel << YAML::Value << YAML::Flow << YAML::BeginMap;
       if (R.Calls)
         Out << YAML::Key << "Calls" << YAML::Value << *R.Calls;
+      if (R.Likely)
+        Out << YAML::Key << "Branch" << YAML::Value << YAML::BeginMap << YAML::Key << "likely" << YAML::Value << *R.Likely << YAML::EndMap;
+      if (!R.Index.empty()) {
+        Out << YAML::Key << "Index" << YAML::Value << YAML::BeginMap;
+        for (const ParameterOrder &O : R.Index)
+          Out << YAML::Key << O.Parameter << YAML::Value << O.Order;
+        Out << YAML::EndMap;
+      }
       if (!R.Trips.empty()) {
         Out << YAML::Key << "Trips" << YAML::Value << YAML::BeginMap;
         for (const ParameterValue &V : R.Trips)

@@ -27,10 +27,18 @@ struct ParameterValue {
   ConfigPlace At;
 };
 
+/// How the entries lie that a kernel's pointer to integers leads to: "random", "sorted" or "local".
+struct ParameterOrder {
+  std::string Parameter, Order;
+  ConfigPlace At;
+};
+
 struct KernelRule {
   std::string Kernel;
   std::optional<double> Calls; ///< launches, in the place of those that the source shows
   std::vector<ParameterValue> Trips;
+  std::vector<ParameterOrder> Index;
+  std::optional<double> Likely; ///< that a lane runs the body of an `if` on loaded data, 0 to 1
   ConfigPlace At;
 };
 

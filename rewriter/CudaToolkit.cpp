@@ -1,5 +1,7 @@
 #include "rewriter/CudaToolkit.h"
 
+#include "rewriter/Unread.h"
+
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -70,7 +72,7 @@ Expected<CudaToolkit> findCudaToolkit(StringRef CudaPath) {
     return *Found;
   if (std::optional<CudaToolkit> Found = toolkitAt("/usr/local/cuda"))
     return *Found;
-  return createStringError("no CUDA Toolkit found; pass --cuda-path=DIR or set CUDA_PATH");
+  return make_error<Unread>("no CUDA Toolkit found; pass --cuda-path=DIR or set CUDA_PATH");
 }
 
 } // namespace restride

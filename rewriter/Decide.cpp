@@ -1,5 +1,6 @@
 #include "rewriter/Decide.h"
 #include "rewriter/EmitVariants.h"
+#include "rewriter/Unread.h"
 
 #include "llvm/Support/ThreadPool.h"
 
@@ -314,7 +315,7 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
     DecideInput Mine{In.P, In.Units, In.Names, Own, In.Gpu, In.Settled, In.Found, In.Only};
     std::vector<Trial> All = tryLayouts(Mine, I, Out.Layouts, Compiler);
     if (All.front().Refused)
-      return llvm::createStringError("'" + In.Units.front().Command.SpelledFile + "' for " + In.Gpu.Arch + ": " + All.front().Refused->Reason);
+      return llvm::make_error<Unread>("'" + In.Units.front().Command.SpelledFile + "' for " + In.Gpu.Arch + ": " + All.front().Refused->Reason);
     addTrials(Described, All, In, I);
     for (const Trial &T : All)
       for (const std::string &W : T.Score.Warnings)

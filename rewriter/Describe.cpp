@@ -208,15 +208,22 @@ Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, 
     Kernel.BoundBy = K.BoundBy;
     Kernel.Parts = {K.Parts.Issue, K.Parts.L1, K.Parts.L2, K.Parts.Dram, K.Parts.Latency};
     Kernel.Notes = K.Notes;
+    Kernel.L2Bytes = K.L2Bytes, Kernel.DramBytes = K.DramBytes;
+    const cost::Residency &R = K.Resident;
+    Kernel.Resident = {R.GridBlocks, R.WarpsPerBlock, R.Blocks, R.Occupancy, R.LimitedBy, R.ThreadRegisters, R.RegistersEstimated};
     for (const cost::AccessCost &A : K.Accesses) {
       Report::Access Access;
       Access.Bytes = A.Bytes;
       Access.SectorsPerRequest = A.SectorsPerRequest;
+      Access.RequestsPerWarp = A.RequestsPerWarp;
+      Access.Kind = A.IsAtomic ? "atomic" : A.IsStore ? "store" : "load";
+      Access.Indirect = A.Indirect;
+      Access.FromL1 = A.From.L1, Access.FromL2 = A.From.L2, Access.FromDram = A.From.Dram;
       if (auto At = Places(A)) {
         const SourceFile &File = P.Text.files()[At->first];
         auto [Line, Column] = Lines(P.Text.text(File.Text)).lineAndColumn(At->second - File.Text.Begin);
         Report::Place Place = Names.place({File.Path, Line, Column});
-        Access.Line = Place.Line, Access.Column = Place.Column;
+        Access.File = Place.File, Access.Line = Place.Line, Access.Column = Place.Column;
         Access.Field = fieldAt(P, At->second);
       }
       Kernel.Accesses.push_back(std::move(Access));

@@ -21,6 +21,9 @@ static cl::alias InPlaceShort("i", cl::desc("Same as --in-place"), cl::aliasopt(
 static cl::opt<bool> Check("check", cl::desc("Write nothing; exit with 1 if a file would change"), cl::cat(Category));
 static cl::opt<bool> List("list", cl::desc("Only list arrays of structs, and why they are refused"), cl::cat(Category));
 static cl::opt<bool> Quiet("quiet", cl::desc("Print errors and the diff only"), cl::cat(Category));
+static cl::opt<bool> Hook("hook", cl::desc("Take FILE... as what a commit changes: files without a command in a\ncompile_commands.json are programs of their own, and one that\ncannot be read is skipped with a hint"),
+                          cl::cat(Category));
+static cl::opt<bool> Strict("strict", cl::desc("With --hook: a file that cannot be read is an error"), cl::cat(Category));
 static cl::opt<std::string> LayoutName("layout", cl::desc("Give every array this layout instead of the fastest"),
                                        cl::value_desc("NAME"), cl::cat(Category));
 static cl::list<std::string> Structs("struct", cl::desc("Look at arrays of this struct only; can be repeated"),
@@ -35,6 +38,10 @@ static cl::opt<std::string> ExportFixes("export-fixes", cl::desc("Write what wou
 static cl::opt<std::string> Gpu("gpu",
                                 cl::desc("Predict for this GPU: a profile's name or a .yaml file (default: h200)"),
                                 cl::value_desc("NAME|FILE.yaml"), cl::cat(Category));
+static cl::opt<std::string> Calibrate("calibrate",
+                                      cl::desc("Measure this machine's GPU and write its profile; without a\nGPU, write the "
+                                               "benchmarks that do, as FILE.cu"),
+                                      cl::value_desc("FILE.yaml"), cl::cat(Category));
 static cl::opt<std::string> Model("cost-model", cl::desc("throughput (default) or thesis"), cl::value_desc("NAME"),
                                   cl::init("throughput"), cl::cat(Category));
 static cl::opt<std::string> Compiler("ptx-compiler", cl::desc("clang (default, in process) or nvcc"),
@@ -107,9 +114,19 @@ static Error parseCommandLine(ArrayRef<const char *> Args) {
 static Error checkTogether(const Options &O) {
   if (O.DumpConfig || O.VerifyConfig)
     return Error::success();
+  if (!O.Calibrate.empty()) {
+    StringRef Ending = sys::path::extension(O.Calibrate);
+    if (Ending != ".yaml" && Ending != ".yml")
+      return createStringError("--calibrate=" + O.Calibrate + ": the name must end in .yaml");
+    return O.Files.empty() ? Error::success() : createStringError("--calibrate takes no input file");
+  }
   if (O.Files.empty() && O.Flags.BuildPath.empty())
     return createStringError("no input file; usage: restride [options] FILE... [-- compiler flags], or -p DIR for all files of its "
                              "compile_commands.json");
+  if (O.Hook && (O.InPlace == O.Check || O.List || !O.ReportFile.empty() || !O.ExportFixes.empty() || !O.EmitVariants.empty()))
+    return createStringError("--hook goes with one of --in-place and --check, and writes nothing else");
+  if (O.Strict && !O.Hook)
+    return createStringError("--strict goes with --hook");
   if (O.InPlace && O.Check)
     return createStringError("--in-place and --check exclude each other");
   if (O.InPlace && O.List)
@@ -131,12 +148,15 @@ Expected<Options> parseOptions(int Argc, const char *const *Argv) {
   O.InPlace = InPlace;
   O.Check = Check;
   O.List = List;
+  O.Hook = Hook;
+  O.Strict = Strict;
   O.Quiet = Quiet;
   O.Layout = LayoutName;
   O.Structs = Structs;
   O.EmitVariants = EmitVariants;
   O.ReportFile = ReportFile;
   O.ExportFixes = ExportFixes;
+  O.Calibrate = Calibrate;
   O.Gpu = Gpu;
   O.CudaPath = CudaPath;
   O.DumpConfig = DumpConfig;

@@ -22,11 +22,13 @@ llvm::StringRef spell(PtxCompiler C);
 struct Options {
   std::vector<std::string> Files; ///< as the user typed them; none: all of the database
   bool InPlace = false, Check = false, List = false, Quiet = false;
+  bool Hook = false, Strict = false; ///< see Hook.h
   std::string Layout;               ///< forced; empty: choose
   std::vector<std::string> Structs; ///< only these records; empty: all
   std::string EmitVariants;         ///< folder; empty: none
   std::string ReportFile;           ///< ends in .json; empty: none
   std::string ExportFixes;          ///< empty: none
+  std::string Calibrate;            ///< a .yaml file to write; empty: none
   std::string Gpu;                  ///< a shipped name or a .yaml file; empty: the configuration's
   CostModel Model = CostModel::Throughput;
   PtxCompiler Compiler = PtxCompiler::Clang;

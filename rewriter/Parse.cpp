@@ -1,6 +1,7 @@
 #include "rewriter/Parse.h"
 
 #include "ptx/ClangInvocation.h"
+#include "rewriter/Unread.h"
 
 #include "clang/Basic/DiagnosticIDs.h"
 #include "clang/Basic/DiagnosticOptions.h"
@@ -115,10 +116,16 @@ static Expected<ParsedSource> parseWith(const SourceCommand &Command, const Cuda
   std::unique_ptr<clang::ASTUnit> Ast(clang::ASTUnit::LoadFromCompilerInvocationAction(
       *Invocation, std::make_shared<clang::PCHContainerOperations>(), DiagOptions, Diags, &Action));
   if (!Ast || Diags->hasErrorOccurred())
-    return createStringError("'" + Command.SpelledFile + "' does not parse; nothing is changed");
+    return make_error<Unread>("'" + Command.SpelledFile + "' does not parse; nothing is changed");
   llvm::sort(Out->Skipped);
   Out->Skipped.erase(llvm::unique(Out->Skipped), Out->Skipped.end());
   return ParsedSource{std::move(Ast), std::move(Out->Files), std::move(Out->Skipped)};
+}
+
+/// The first error among \p Messages, which a compiler printed.
+static StringRef firstError(StringRef Messages) {
+  size_t At = Messages.find("error: ");
+  return At == StringRef::npos ? "it does not parse" : Messages.substr(At + 7).split('\n').first;
 }
 
 /// Only a parse with all headers may report errors.
@@ -139,7 +146,16 @@ Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &To
     if (Error E = checkParses(Command, Toolkit, Changed))
       return E;
   // Records of C are no classes to Clang, and would not be seen.
-  return parseFast(Command, Toolkit, As == ptx::Language::C ? ptx::Language::Cxx : As, Side, Changed, errs());
+  ptx::Language Records = As == ptx::Language::C ? ptx::Language::Cxx : As;
+  if (!Command.FirstErrorOnly)
+    return parseFast(Command, Toolkit, Records, Side, Changed, errs());
+  std::string Messages;
+  raw_string_ostream OS(Messages);
+  Expected<ParsedSource> Parsed = parseFast(Command, Toolkit, Records, Side, Changed, OS);
+  if (Parsed || Messages.empty())
+    return Parsed;
+  consumeError(Parsed.takeError()); // the compiler's first line says more
+  return make_error<Unread>("'" + Command.SpelledFile + "' does not parse: " + firstError(Messages));
 }
 
 Error checkParses(const SourceCommand &Command, const CudaToolkit &Toolkit, ArrayRef<ptx::SourceText> Changed) {
@@ -150,9 +166,7 @@ Error checkParses(const SourceCommand &Command, const CudaToolkit &Toolkit, Arra
   if (Parsed)
     return Error::success();
   consumeError(Parsed.takeError()); // the compiler's first line says more
-  StringRef First = StringRef(Messages);
-  size_t At = First.find("error: ");
-  return createStringError(At == StringRef::npos ? "it does not parse" : First.substr(At + 7).split('\n').first);
+  return createStringError(firstError(Messages));
 }
 
 } // namespace restride

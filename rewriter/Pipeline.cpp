@@ -123,7 +123,7 @@ static llvm::Expected<ProgramReading> read(std::vector<ProgramUnit> &Units, cons
   if (!Out)
     return Out;
   for (ProgramFacts *Facts : {&Out->Records, &Out->Arrays})
-    if (llvm::Error E = applyKernelRules(Facts->Launches, S.O.Project.Kernels))
+    if (llvm::Error E = applyKernelRules(Facts->Launches, S.O.Project.Kernels, !Changed.empty()))
       return E;
   return Out;
 }

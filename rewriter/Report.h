@@ -27,6 +27,22 @@ struct Report {
     std::string Field;
     unsigned Bytes = 0;            ///< per lane
     double SectorsPerRequest = 0;
+    double RequestsPerWarp = 0;
+    std::string Kind = "load";     ///< "load", "store" or "atomic"
+    bool Indirect = false;         ///< the address comes from loaded data
+    /// Shares of a load's requests by the farthest level they go to; all 0: not known.
+    double FromL1 = 0, FromL2 = 0, FromDram = 0;
+    std::string File = ""; ///< as the user spelled it
+  };
+
+  /// What one SM holds of a launch; no blocks: not known.
+  struct Residency {
+    uint64_t GridBlocks = 0;
+    unsigned WarpsPerBlock = 0, Blocks = 0;
+    double Occupancy = 0;  ///< share of the SM's warps
+    std::string LimitedBy; ///< "registers", "shared memory", "warps", "blocks", "grid"
+    unsigned ThreadRegisters = 0;
+    bool RegistersEstimated = false; ///< from the PTX, without ptxas
   };
 
   /// Cycles of one launch, by what could bind it.
@@ -40,6 +56,8 @@ struct Report {
     double Cycles = 0; ///< one launch
     std::string BoundBy;
     Terms Parts;
+    Residency Resident;
+    double L2Bytes = 0, DramBytes = 0; ///< of one launch, both ways
     std::vector<Access> Accesses;
     std::vector<std::string> Notes; ///< what was assumed
   };

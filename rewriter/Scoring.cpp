@@ -22,6 +22,18 @@ static std::vector<uint64_t> pointerBytes(const Candidate &C, const Layout &L) {
   return Out;
 }
 
+static ptx::IndexOrder orderOf(IndexOrder O) {
+  switch (O) {
+  case IndexOrder::Random:
+    return ptx::IndexOrder::Random;
+  case IndexOrder::Sorted:
+    return ptx::IndexOrder::Sorted;
+  case IndexOrder::Local:
+    return ptx::IndexOrder::Local;
+  }
+  return ptx::IndexOrder::Random;
+}
+
 static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const Plan &Layouts) {
   cost::KernelLaunch Out;
   Out.Calls = L.Calls;
@@ -66,6 +78,9 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
                      : ptx::Dim3{uint32_t(std::max(1.0, std::min(2147483647.0, Elements / double(F.Block.count())))), 1, 1};
   F.DynamicSharedBytes = L.SharedBytes;
   F.Arguments = L.Arguments;
+  for (IndexOrder O : L.Orders)
+    F.Orders.push_back(orderOf(O));
+  F.BodyProbability = L.BodyProbability;
   return Out;
 }
 

@@ -69,6 +69,7 @@ static Expected<bool> setFromDatabase(SourceCommand &Command, StringRef Path) {
 Expected<SourceCommand> commandFor(StringRef File, const FlagSources &Sources) {
   SourceCommand Command;
   Command.SpelledFile = File.str();
+  Command.FirstErrorOnly = Sources.FirstErrorOnly;
   SmallString<256> Absolute(File), Current;
   if (std::error_code EC = sys::fs::make_absolute(Absolute))
     return createStringError(EC, "cannot find the working directory: " + EC.message());
@@ -87,8 +88,9 @@ Expected<SourceCommand> commandFor(StringRef File, const FlagSources &Sources) {
       Expected<bool> Found = setFromDatabase(Command, Path);
       if (!Found)
         return Found.takeError();
+      Command.InDatabase = *Found;
       // A database that was only found nearby need not know every file.
-      if (!*Found && !Sources.BuildPath.empty())
+      if (!*Found && !Sources.BuildPath.empty() && !Sources.LacksAreFine)
         return createStringError("'" + Path + "' has no command for '" + File + "'");
     }
   }

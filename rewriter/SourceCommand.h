@@ -17,12 +17,16 @@ struct SourceCommand {
   std::string Directory;           ///< where relative flags start, absolute
   std::vector<std::string> Flags;  ///< Clang's spelling; no compiler, input or output
   std::optional<std::string> Arch; ///< the newest GPU the command names, "sm_90"
+  bool InDatabase = false;         ///< a compilation database gave the flags
+  bool FirstErrorOnly = false;     ///< errors of a parse are not printed; the first is in the llvm::Error
 };
 
 struct FlagSources {
   std::optional<std::vector<std::string>> Fixed; ///< after "--"
   std::string BuildPath;                         ///< -p: folder of compile_commands.json, or the file
   std::vector<std::string> Extra;                ///< --extra-arg
+  bool LacksAreFine = false;                     ///< -p need not have every file
+  bool FirstErrorOnly = false;                   ///< as in SourceCommand
 };
 
 /// The command for \p File: from after "--", from -p, or from the nearest

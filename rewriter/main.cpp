@@ -1,8 +1,11 @@
 #include "rewriter/Apply.h"
+#include "rewriter/Calibrate.h"
 #include "rewriter/Diff.h"
 #include "rewriter/EmitVariants.h"
+#include "rewriter/Hook.h"
 #include "rewriter/Options.h"
 #include "rewriter/Pipeline.h"
+#include "rewriter/Unread.h"
 #include "rewriter/views/FixesView.h"
 #include "rewriter/views/JsonView.h"
 #include "rewriter/views/TextView.h"
@@ -77,10 +80,18 @@ static int showConfig(const Options &O, ArrayRef<std::string> Used) {
   return Done;
 }
 
+/// A commit does not fail for a file that only its whole build can read.
+static int skip(Error E) {
+  Error Other = handleErrors(std::move(E), [](const Unread &U) {
+    WithColor::note(errs(), "restride") << U.message() << "; skipped (its flags come from a compile_commands.json or --extra-arg)\n";
+  });
+  return Other ? fail(std::move(Other)) : Done;
+}
+
 static int run(const Options &O) {
   Expected<Report> R = runPipeline(O);
   if (!R)
-    return fail(R.takeError());
+    return O.Hook && !O.Strict ? skip(R.takeError()) : fail(R.takeError());
   if (Error E = writeReports(O, *R))
     return fail(std::move(E));
   printFindings(O, *R);
@@ -91,6 +102,32 @@ static int run(const Options &O) {
   if (Error E = O.InPlace ? applyChanges(R->Changes) : printDiffs(*R))
     return fail(std::move(E));
   return Done;
+}
+
+static int runCalibration(const Options &O) {
+  Expected<std::string> Said = calibrate(O);
+  if (!Said)
+    return fail(Said.takeError());
+  outs() << *Said;
+  return Done;
+}
+
+/// --dump-config and --verify-config, or a run on what the configuration says.
+static int configureAndRun(Options O) {
+  Expected<std::vector<std::string>> Used = configure(O);
+  if (!Used)
+    return fail(Used.takeError());
+  return O.DumpConfig || O.VerifyConfig ? showConfig(O, *Used) : O.Calibrate.empty() ? run(O) : runCalibration(O);
+}
+
+static int runHook(const Options &O) {
+  Expected<std::vector<Options>> Runs = hookRuns(O);
+  if (!Runs)
+    return fail(Runs.takeError());
+  int Worst = Done;
+  for (Options &One : *Runs)
+    Worst = std::max(Worst, configureAndRun(std::move(One)));
+  return Worst;
 }
 
 /// Runs in a signal handler, after temporary files are gone. Apply holds signals
@@ -109,10 +146,7 @@ int main(int argc, char **argv) {
   Expected<Options> O = parseOptions(argc, argv);
   if (!O)
     return fail(O.takeError());
-  Expected<std::vector<std::string>> Used = configure(*O);
-  if (!Used)
-    return fail(Used.takeError());
-  int Result = O->DumpConfig || O->VerifyConfig ? showConfig(*O, *Used) : run(*O);
+  int Result = O->Hook ? runHook(*O) : configureAndRun(*O);
   outs().flush();
   if (outs().has_error()) {
     std::error_code EC = outs().error();

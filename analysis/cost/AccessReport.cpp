@@ -2,11 +2,32 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace restride::cost {
 
 ptx::SourceLocation outermost(const ptx::Instruction &I) { return I.InlinedAt.empty() ? I.Loc : I.InlinedAt.back(); }
 
-std::vector<AccessCost> accessCosts(const ptx::Module &M, const ptx::Function &F, const Sample &S) {
+std::vector<Hits> loadHits(const Sample &S, const Reuse &R, const DramTraffic &D) {
+  std::vector<Hits> Out(S.PerInstruction.size());
+  for (auto [To, A, P] : llvm::zip(Out, R.PerInstruction, S.PerInstruction)) {
+    double All = A.HitL1 + A.HitL2 + A.HitDram;
+    if (All == 0)
+      continue;
+    To = {A.HitL1 / All, A.HitL2 / All, A.HitDram / All};
+    double Beyond = To.L2 + To.Dram;
+    if (P.Random)
+      To.Dram = Beyond * D.MissShare;
+    else if (D.Resident)
+      To.Dram = 0;
+    To.L2 = Beyond - To.Dram;
+  }
+  return Out;
+}
+
+std::vector<AccessCost> accessCosts(const ptx::Module &M, const ptx::Function &F, const Sample &S,
+                                    llvm::ArrayRef<Hits> From) {
   std::vector<AccessCost> Out;
   for (auto [Index, P] : llvm::enumerate(S.PerInstruction)) {
     const ptx::Instruction &I = F.Body[Index];
@@ -26,8 +47,24 @@ std::vector<AccessCost> accessCosts(const ptx::Module &M, const ptx::Function &F
     A.IsStore = I.isStore();
     A.IsAtomic = I.Op == ptx::Opcode::Atom || I.Op == ptx::Opcode::Red;
     A.Indirect = P.Random;
+    if (!From.empty())
+      A.From = From[Index];
     Out.push_back(std::move(A));
   }
+  return Out;
+}
+
+Residency residency(const Occupancy &O, uint64_t Blocks, const Gpu &G) {
+  Residency Out;
+  Out.GridBlocks = Blocks;
+  Out.WarpsPerBlock = O.WarpsPerBlock;
+  Out.Blocks = O.ResidentBlocks;
+  Out.LimitedBy = O.LimitedBy;
+  if (double PerSm = std::max(1.0, std::ceil(Blocks / G.Sms)); PerSm < O.ResidentBlocks) {
+    Out.Blocks = PerSm;
+    Out.LimitedBy = "grid";
+  }
+  Out.Occupancy = double(Out.Blocks) * O.WarpsPerBlock / G.MaxWarps;
   return Out;
 }
 

@@ -66,6 +66,15 @@ static Error unknownGpu(StringRef Name, ArrayRef<std::string> Known) {
                            ", or a .yaml file)");
 }
 
+Expected<std::string> readShipped(StringRef Name) {
+  SmallString<256> Path(profileDirectory());
+  sys::path::append(Path, Name);
+  ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer = MemoryBuffer::getFile(Path, /*IsText=*/true);
+  if (!Buffer)
+    return createStringError(Buffer.getError(), "cannot read '" + Path + "': " + Buffer.getError().message());
+  return (*Buffer)->getBuffer().str();
+}
+
 Expected<Gpu> loadGpu(StringRef NameOrFile) {
   std::string File = NameOrFile.str();
   bool IsFile = NameOrFile.ends_with(".yaml") || NameOrFile.ends_with(".yml");

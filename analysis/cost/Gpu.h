@@ -3,6 +3,7 @@
 // that changing one needs no rebuild. docs/cost-model.md says what each key means.
 #pragma once
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -65,6 +66,12 @@ std::vector<std::string> shippedGpus();
 /// one line that names the key, line and column, with a suggestion where a
 /// name is close ("unknown GPU 'h20'; did you mean 'h200'?").
 llvm::Expected<Gpu> loadGpu(llvm::StringRef NameOrFile);
+
+/// The lines of the keys of \p G that \p Wanted picks, as parseGpu reads them.
+std::string printGpu(const Gpu &G, llvm::function_ref<bool(llvm::StringRef)> Wanted);
+
+/// The text of a file that lies with the shipped profiles.
+llvm::Expected<std::string> readShipped(llvm::StringRef Name);
 
 /// A profile from its text; \p File stands in messages only.
 llvm::Expected<Gpu> parseGpu(llvm::StringRef Text, llvm::StringRef File);

@@ -9,6 +9,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
 #include <variant>
@@ -170,7 +172,25 @@ private:
   Gpu Result;
 };
 
+std::string spell(const std::string &Text) { return " \"" + Text + "\"\n"; }
+std::string spell(unsigned N) { return " " + std::to_string(N) + "\n"; }
+std::string spell(double N) { return formatv(" {0}\n", format("%.6g", N)); }
+std::string spell(const Constants &C) {
+  std::string Out = "\n";
+  for (const auto &[Name, Value] : C)
+    Out += "  " + Name + ":" + spell(Value);
+  return Out;
+}
+
 } // namespace
+
+std::string printGpu(const Gpu &G, function_ref<bool(StringRef)> Wanted) {
+  std::string Out;
+  for (const Key &K : keys())
+    if (Wanted(K.Name))
+      Out += std::string(K.Name) + ":" + std::visit([&](auto Where) { return spell(G.*Where); }, K.Where);
+  return Out;
+}
 
 Expected<Gpu> parseGpu(StringRef Text, StringRef File) {
   // yaml-cpp throws; nothing of it may pass.

@@ -14,6 +14,23 @@ struct Terms {
   double Issue = 0, L1 = 0, L2 = 0, Dram = 0, Latency = 0;
 };
 
+/// Shares of a load's requests by the farthest level they went to. They sum to 1;
+/// all are 0 where nothing is known, as of stores.
+struct Hits {
+  double L1 = 0, L2 = 0, Dram = 0;
+};
+
+/// What one SM holds of a launch.
+struct Residency {
+  uint64_t GridBlocks = 0;
+  unsigned WarpsPerBlock = 0;
+  unsigned Blocks = 0;           ///< per SM
+  double Occupancy = 0;          ///< warps per SM / most that the GPU allows
+  std::string LimitedBy;         ///< "registers", "shared memory", "warps", "blocks", "grid"
+  unsigned ThreadRegisters = 0;
+  bool RegistersEstimated = false; ///< from the PTX, not from ptxas
+};
+
 /// One memory instruction of a kernel.
 struct AccessCost {
   /// In the text that was compiled; 0: unknown. Of an inlined access this is the
@@ -26,6 +43,7 @@ struct AccessCost {
   double SectorsPerRequest = 0; ///< distinct 32-byte sectors of one warp request
   double RequestsPerWarp = 0;
   bool IsStore = false, IsAtomic = false, Indirect = false;
+  Hits From;
 };
 
 struct KernelCost {
@@ -34,6 +52,8 @@ struct KernelCost {
   Terms Parts;
   std::string BoundBy; ///< "issue", "l1", "l2", "dram", "latency"
   double Calls = 1;    ///< launches the total counts
+  Residency Resident;               ///< empty where the model has no use for it
+  double L2Bytes = 0, DramBytes = 0; ///< moved by one launch, both ways
   std::vector<AccessCost> Accesses;
   /// What was assumed or approximated, one sentence each.
   std::vector<std::string> Notes;

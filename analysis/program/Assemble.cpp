@@ -1,4 +1,5 @@
 #include "analysis/program/Assemble.h"
+#include "analysis/program/Comments.h"
 #include "analysis/program/Indexed.h"
 #include "analysis/program/Instances.h"
 #include "analysis/program/Members.h"
@@ -26,6 +27,21 @@ static bool isGenerated(llvm::ArrayRef<NodeId> Class, const ProgramFacts &F) {
 
 template <typename T> static void append(std::vector<T> &To, const std::vector<T> &From) { To.insert(To.end(), From.begin(), From.end()); }
 
+/// The record's declaration or one of the pointers' carries a comment that asks for it.
+static void checkComments(Candidate &C, llvm::ArrayRef<NodeId> Class, const ProgramFacts &Facts) {
+  if (!Facts.Text.text().contains("NORESTRIDE"))
+    return;
+  auto Check = [&](const Location &At) {
+    auto File = llvm::find_if(Facts.Text.files(), [&](const SourceFile &F) { return F.Path == At.File; });
+    if (At.Line && File != Facts.Text.files().end() && asksToStay(Facts.Text.text(File->Text), At.Line))
+      C.Refusals.push_back({"", At, "a comment asks for it (NORESTRIDE)"});
+  };
+  Check(C.Where);
+  for (NodeId N : Class)
+    if (Facts.Graph.facts(N).Where != C.Where)
+      Check(Facts.Graph.facts(N).Where);
+}
+
 void checkClass(Candidate &C, llvm::ArrayRef<NodeId> Class, const ProgramFacts &Facts) {
   const Flow &Graph = Facts.Graph;
   std::string Shared;
@@ -52,6 +68,7 @@ void checkClass(Candidate &C, llvm::ArrayRef<NodeId> Class, const ProgramFacts &
   if (!C.declared() && llvm::none_of(C.Calls, allocates))
     C.Refusals.push_back({"", C.ArrayWhere, "no cudaMalloc or cudaMallocManaged of this array is seen"});
   checkSkipped(C, Class, Facts);
+  checkComments(C, Class, Facts);
 }
 
 static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {

@@ -328,6 +328,10 @@ struct Candidate {
   }
 };
 
+/// How the entries of an array of indices lie. Sorted: each is the one before or a
+/// little more. Local: a thread's are near its own number.
+enum class IndexOrder { Random, Sorted, Local };
+
 /// A kernel and how the program launches it.
 struct Launch {
   std::string Kernel;  ///< mangled, as in PTX
@@ -340,6 +344,8 @@ struct Launch {
   uint64_t SharedBytes = 0;
   std::vector<std::string> Parameters;           ///< names; empty where nobody launches it
   std::vector<std::optional<int64_t>> Arguments; ///< of integer parameters
+  std::vector<IndexOrder> Orders;                ///< of the integers behind pointers, by parameter; fewer: random
+  std::optional<double> BodyProbability;         ///< of the body of an `if` on loaded data, per lane
   double Calls = 1;
   std::vector<std::string> Notes; ///< what was assumed
 };

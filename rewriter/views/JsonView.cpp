@@ -77,16 +77,41 @@ private:
       number("dram", K.Parts.Dram);
       number("latency", K.Parts.Latency);
     });
+    if (K.Resident.Blocks)
+      J.attributeObject("occupancy", [&] { residency(K.Resident); });
+    number("l2_bytes", K.L2Bytes);
+    number("dram_bytes", K.DramBytes);
     list("accesses", K.Accesses, [&](const Report::Access &A) { access(A); });
     strings("notes", K.Notes);
   }
 
+  void residency(const Report::Residency &R) {
+    number("share", R.Occupancy);
+    J.attribute("grid_blocks", int64_t(R.GridBlocks));
+    J.attribute("warps_per_block", R.WarpsPerBlock);
+    J.attribute("blocks_per_sm", R.Blocks);
+    J.attribute("limited_by", R.LimitedBy);
+    J.attribute("registers_per_thread", R.ThreadRegisters);
+    J.attribute("registers_estimated", R.RegistersEstimated);
+  }
+
   void access(const Report::Access &A) {
+    if (!A.File.empty())
+      J.attribute("file", A.File);
     J.attribute("line", A.Line);
     J.attribute("column", A.Column);
     J.attribute("field", A.Field);
     J.attribute("bytes", A.Bytes);
     number("sectors_per_request", A.SectorsPerRequest);
+    number("requests_per_warp", A.RequestsPerWarp);
+    J.attribute("kind", A.Kind);
+    J.attribute("indirect", A.Indirect);
+    if (A.FromL1 + A.FromL2 + A.FromDram > 0)
+      J.attributeObject("found_in", [&] {
+        number("l1", A.FromL1);
+        number("l2", A.FromL2);
+        number("dram", A.FromDram);
+      });
   }
 
   template <typename T, typename Print> void list(StringRef Key, const std::vector<T> &Values, Print P) {

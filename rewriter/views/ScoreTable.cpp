@@ -1,8 +1,8 @@
 #include "rewriter/views/ScoreTable.h"
+#include "rewriter/views/Table.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
@@ -10,54 +10,8 @@
 namespace restride {
 using namespace llvm;
 
-static constexpr size_t MaxWidth = 100; // columns
 static constexpr size_t MaxCell = 20;   // columns; longer kernel names are cut
 static constexpr size_t KernelCellMin = 12;
-
-std::string spellCycles(double Cycles) {
-  if (!std::isfinite(Cycles))
-    return "?";
-  static constexpr const char *Units[] = {"", "k", "M", "G", "T", "P"};
-  size_t Unit = 0;
-  // 999.5 would be rounded to 1000.
-  while (Cycles >= 999.5 && Unit + 1 < std::size(Units)) {
-    Cycles /= 1000;
-    ++Unit;
-  }
-  int Digits = Unit == 0 || Cycles >= 99.95 ? 0 : Cycles >= 9.995 ? 1 : 2;
-  std::string Text;
-  raw_string_ostream(Text) << format("%.*f", Digits, Cycles) << Units[Unit];
-  return Text;
-}
-
-namespace {
-
-/// Rows of cells; the first row is the head. The first column is flush left.
-class Table {
-public:
-  void row(std::vector<std::string> Cells) { Rows.push_back(std::move(Cells)); }
-
-  void print(raw_ostream &OS) const {
-    for (const std::vector<std::string> &Row : Rows) {
-      std::string Line = "  " + Row.front() + std::string(width(0) - Row.front().size(), ' ');
-      for (size_t I = 1; I < Row.size(); ++I)
-        Line += "  " + std::string(width(I) - Row[I].size(), ' ') + Row[I];
-      OS << Line << '\n';
-    }
-  }
-
-private:
-  size_t width(size_t Column) const {
-    size_t Width = 0;
-    for (const std::vector<std::string> &Row : Rows)
-      Width = std::max(Width, Row[Column].size());
-    return Width;
-  }
-
-  std::vector<std::vector<std::string>> Rows;
-};
-
-} // namespace
 
 static std::string cut(std::string Name) {
   if (Name.size() > MaxCell)
@@ -102,16 +56,16 @@ static std::vector<std::string> cells(const Report::Variant &V, const Report::Ca
   double Rest = V.PredictedCycles;
   for (const std::string &Name : Kernels) {
     const Report::Kernel *K = find(V, Name);
-    Row.push_back(K ? spellCycles(K->Cycles * K->Calls) + " " + K->BoundBy : "?");
+    Row.push_back(K ? spellCount(K->Cycles * K->Calls) + " " + K->BoundBy : "?");
     Rest -= K ? K->Cycles * K->Calls : 0;
   }
   if (Others)
-    Row.push_back(spellCycles(std::max(0.0, Rest)));
+    Row.push_back(spellCount(std::max(0.0, Rest)));
   double Total = V.PredictedCycles + V.ConversionCycles;
   const Report::Variant &Source = C.Variants.front();
   double Speedup = (Source.PredictedCycles + Source.ConversionCycles) / Total;
-  Row.push_back(spellCycles(V.ConversionCycles));
-  Row.push_back(spellCycles(Total));
+  Row.push_back(spellCount(V.ConversionCycles));
+  Row.push_back(spellCount(Total));
   Row.push_back(std::isfinite(Speedup) ? formatv("{0:f2}x", Speedup).str() : "?");
   return Row;
 }

@@ -11,7 +11,4 @@ namespace restride {
 /// expensive ones keep theirs. Prints nothing for a candidate without scores.
 void printScoreTable(const Report::Candidate &C, llvm::raw_ostream &OS);
 
-/// Cycles with three digits: "980", "1.23k", "45.6M".
-std::string spellCycles(double Cycles);
-
 } // namespace restride

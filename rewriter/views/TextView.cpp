@@ -1,5 +1,6 @@
 #include "rewriter/views/TextView.h"
 
+#include "rewriter/views/Explanation.h"
 #include "rewriter/views/ScoreTable.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -92,6 +93,7 @@ void printText(const Report &R, raw_ostream &OS) {
     printDiagnostic(C.At, "remark", raw_ostream::BLUE, What + " [restride]", OS);
     printRefusals(C.Refusals, OS);
     printScoreTable(C, OS);
+    printExplanation(C, OS);
   }
   for (const std::string &Warning : R.Warnings)
     printDiagnostic({}, "warning", raw_ostream::MAGENTA, Warning, OS);

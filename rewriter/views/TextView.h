@@ -1,5 +1,5 @@
-// A report for people: diagnostics as Clang prints them, and a table of
-// predicted cycles for each array.
+// A report for people: diagnostics as Clang prints them, and for each array a
+// table of predicted cycles and where they come from.
 #pragma once
 
 #include "rewriter/Report.h"

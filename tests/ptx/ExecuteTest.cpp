@@ -155,6 +155,30 @@ TEST(Execute, IndirectGather) {
   }
 }
 
+TEST(Execute, GatherInOrder) {
+  Kernel K = fromFile("layouts.clang.ptx", "gather");
+  LaunchFacts L;
+  L.Orders.assign(K.F.Params.size(), IndexOrder::Sorted);
+  std::vector<Request> Loads = loads(K, K.run(L));
+  ASSERT_EQ(Loads.size(), 2u);
+  EXPECT_FALSE(Loads[1].DependsOnLoad) << "they are known";
+  for (unsigned Lane = 0; Lane < 32; ++Lane) {
+    uint64_t Element = (Loads[1].Address[Lane] - Range) / 16;
+    EXPECT_GE(Element, thread(Lane));
+    EXPECT_LE(Element, thread(Lane) + 1);
+  }
+  L.Orders.assign(K.F.Params.size(), IndexOrder::Local);
+  Loads = loads(K, K.run(L));
+  std::set<uint64_t> Distinct;
+  for (unsigned Lane = 0; Lane < 32; ++Lane) {
+    uint64_t Element = (Loads[1].Address[Lane] - Range) / 16;
+    EXPECT_LE(Element, thread(Lane) + 64);
+    EXPECT_GE(Element + 64, thread(Lane));
+    Distinct.insert(Element);
+  }
+  EXPECT_GT(Distinct.size(), 16u) << "in no order";
+}
+
 TEST(Execute, LoopIsCutAndWeighted) {
   for (const std::string Compiler : Compilers) {
     Kernel K = fromFile("layouts." + Compiler + ".ptx", "nbody");
@@ -341,6 +365,44 @@ END: ret;)");
   EXPECT_LT(Lanes, 26u);
   EXPECT_EQ(T.Requests[2].Mask, ~0u);
   EXPECT_EQ(T.Requests[3].Mask, ~0u) << "a guard is not taken";
+}
+
+TEST(Execute, BranchAsLikelyAsTold) {
+  // The body is behind the branch in one, and where it goes in the other.
+  const char *const Behind = R"(ld.param.u64 %rd1, [p];
+ld.global.f32 %f1, [%rd1];
+mov.u32 %r1, %laneid;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd1, %rd1, %rd2;
+setp.gt.f32 %p1, %f1, 0f00000000;
+@%p1 bra NEXT;
+st.global.f32 [%rd1+4], %f1;
+NEXT: st.global.f32 [%rd1+8], %f1;
+ret;)";
+  const char *const There = R"(ld.param.u64 %rd1, [p];
+ld.global.f32 %f1, [%rd1];
+mov.u32 %r1, %laneid;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd1, %rd1, %rd2;
+setp.gt.f32 %p1, %f1, 0f00000000;
+@%p1 bra BODY;
+bra NEXT;
+BODY: st.global.f32 [%rd1+4], %f1;
+NEXT: st.global.f32 [%rd1+8], %f1;
+ret;)";
+  for (const char *Text : {Behind, There}) {
+    Kernel K = fromText(Text);
+    auto Lanes = [&](double Probability) {
+      LaunchFacts L;
+      L.BodyProbability = Probability;
+      WarpTrace T = K.run(L);
+      return T.Requests.size() < 3 ? 0u : unsigned(__builtin_popcount(T.Requests[1].Mask));
+    };
+    EXPECT_EQ(Lanes(0), 0u);
+    EXPECT_EQ(Lanes(1), 32u);
+    EXPECT_GT(Lanes(0.9), 22u);
+    EXPECT_LT(Lanes(0.9), 32u);
+  }
 }
 
 TEST(Execute, CallsAreInlined) {

@@ -20,7 +20,7 @@ Structs:
   Particle: {Layout: soa}
   'geo::Node': {Layout: keep}
 Kernels:
-  step: {Calls: 1000, Trips: {n: 4096}}
+  step: {Calls: 1000, Trips: {n: 4096}, Branch: {likely: 0.9}, Index: {idx: sorted}}
 InheritParentConfig: true
 )";
 
@@ -38,6 +38,9 @@ TEST(Config, saysAllOfIt) {
   EXPECT_EQ(C->Kernels[0].Calls, 1000);
   ASSERT_EQ(C->Kernels[0].Trips.size(), 1u);
   EXPECT_EQ(C->Kernels[0].Trips[0].Value, 4096);
+  EXPECT_EQ(C->Kernels[0].Likely, 0.9);
+  ASSERT_EQ(C->Kernels[0].Index.size(), 1u);
+  EXPECT_EQ(C->Kernels[0].Index[0].Order, "sorted");
   EXPECT_TRUE(C->InheritParent);
 }
 
@@ -67,6 +70,9 @@ TEST(Config, errorsHaveAPlaceAndASuggestion) {
   EXPECT_EQ(errorOf("MinSpeedup: 0.5\n"), "c.yaml:1:13: 'MinSpeedup' is a number, 1 or more");
   EXPECT_EQ(errorOf("MinSpeedup: nan\n"), "c.yaml:1:13: 'MinSpeedup' is a number, 1 or more");
   EXPECT_EQ(errorOf("Kernels: {k: {Trips: {n: -1}}}\n"), "c.yaml:1:26: 'n' is a whole number, 0 or more");
+  EXPECT_EQ(errorOf("Kernels: {k: {Branch: {likely: 2}}}\n"), "c.yaml:1:32: 'likely' is a number from 0 to 1");
+  EXPECT_EQ(errorOf("Kernels: {k: {Branch: {likly: 1}}}\n"), "c.yaml:1:24: unknown key 'likly'; did you mean 'likely'?");
+  EXPECT_EQ(errorOf("Kernels: {k: {Index: {i: sorte}}}\n"), "c.yaml:1:26: unknown order 'sorte'; did you mean 'sorted'?");
   EXPECT_EQ(errorOf("InheritParentConfig: perhaps\n"), "c.yaml:1:22: 'InheritParentConfig' is true or false");
   EXPECT_EQ(errorOf("Gpu: h200\nGpu: a100\n"), "c.yaml:2:1: 'Gpu' stands here twice");
   EXPECT_EQ(errorOf("- soa\n"), "c.yaml:1:1: a configuration is a map of keys");
@@ -87,6 +93,12 @@ TEST(Config, isNoBomb) {
   }
   EXPECT_EQ(errorOf(Text), "c.yaml:1:6: 'Gpu' is a name");
   EXPECT_EQ(errorOf(Bomb), "c.yaml:2:4: an entry of 'Layouts' is a name");
+}
+
+/// No level of it is what a key takes, but a parser sees them all first.
+TEST(Config, isNotDeep) {
+  std::string Text = "Layouts: " + std::string(100000, '[') + "\n";
+  EXPECT_NE(errorOf(Text), "");
 }
 
 TEST(Config, isTheNearestOneUpward) {

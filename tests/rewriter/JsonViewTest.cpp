@@ -34,7 +34,11 @@ TEST(JsonView, printsVersionOne) {
   K.BoundBy = "dram";
   K.Parts.Dram = 900;
   K.Parts.Latency = std::numeric_limits<double>::infinity();
-  K.Accesses = {{44, 11, "x", 4, 4}};
+  K.Resident = {4096, 8, 4, 0.5, "registers", 64, true};
+  K.L2Bytes = 2e6, K.DramBytes = 1e6;
+  Report::Access Load{44, 11, "x", 4, 4, 2}, Store{45, 3, "y", 4, 32, 1, "store", true};
+  Load.File = "sim.cu", Load.FromL1 = 0.75, Load.FromDram = 0.25;
+  K.Accesses = {Load, Store};
   V.Kernels = {K};
   C.Variants = {V};
   R.Candidates = {C};
@@ -52,7 +56,13 @@ TEST(JsonView, printsVersionOne) {
       "variants": [{"layout": "soa", "groups": [["x"], ["y"]], "predicted_cycles": 1000, "conversion_cycles": 20,
         "kernels": [{"name": "step", "calls": 1, "cycles": 1000, "bound_by": "dram",
           "terms": {"issue": 0, "l1": 0, "l2": 0, "dram": 900, "latency": null},
-          "accesses": [{"line": 44, "column": 11, "field": "x", "bytes": 4, "sectors_per_request": 4}],
+          "occupancy": {"share": 0.5, "grid_blocks": 4096, "warps_per_block": 8, "blocks_per_sm": 4,
+            "limited_by": "registers", "registers_per_thread": 64, "registers_estimated": true},
+          "l2_bytes": 2e6, "dram_bytes": 1e6,
+          "accesses": [{"file": "sim.cu", "line": 44, "column": 11, "field": "x", "bytes": 4, "sectors_per_request": 4,
+              "requests_per_warp": 2, "kind": "load", "indirect": false, "found_in": {"l1": 0.75, "l2": 0, "dram": 0.25}},
+            {"line": 45, "column": 3, "field": "y", "bytes": 4, "sectors_per_request": 32, "requests_per_warp": 1,
+              "kind": "store", "indirect": true}],
           "notes": []}]}]}]})");
   ASSERT_TRUE(bool(Wanted)) << llvm::toString(Wanted.takeError());
   EXPECT_EQ(*Parsed, *Wanted) << Text;

@@ -37,6 +37,21 @@ TEST(KernelRules, sayWhatTheSourceDoesNot) {
   EXPECT_FALSE(All[1].L.Arguments[1]);
 }
 
+TEST(KernelRules, sayHowDataLies) {
+  std::vector<LaunchSite> All{launch("step")};
+  llvm::Error E = applyKernelRules(All, rules("Kernels: {step: {Branch: {likely: 0.25}, Index: {n: local}}}"));
+  ASSERT_FALSE(bool(E)) << llvm::toString(std::move(E));
+  EXPECT_EQ(All[0].L.BodyProbability, 0.25);
+  EXPECT_EQ(All[0].L.Orders, (std::vector<IndexOrder>{IndexOrder::Random, IndexOrder::Local}));
+  EXPECT_EQ(All[0].L.Notes[2], "an `if` on data runs its body with probability 0.25 in the configuration");
+  EXPECT_EQ(All[0].L.Notes[3], "the entries of 'n' are local in the configuration");
+  // An array that a fold took away was there before.
+  E = applyKernelRules(All, rules("Kernels: {step: {Index: {gone: local}}}"), /*Again=*/true);
+  EXPECT_FALSE(bool(E)) << llvm::toString(std::move(E));
+  E = applyKernelRules(All, rules("Kernels:\n  step: {Index: {gone: local}}"));
+  EXPECT_EQ(llvm::toString(std::move(E)), "c.yaml:2:18: kernel 'step': unknown parameter 'gone'; known: p, n, count");
+}
+
 TEST(KernelRules, nameParametersThatThereAre) {
   std::vector<LaunchSite> All{launch("step")};
   llvm::Error E = applyKernelRules(All, rules("Kernels:\n  step: {Trips: {counts: 1}}"));

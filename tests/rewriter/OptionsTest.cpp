@@ -48,6 +48,14 @@ TEST(Options, areAllRead) {
   EXPECT_EQ(O->Files, (std::vector<std::string>{"a.cu", "b.cu"}));
 }
 
+TEST(Options, calibrationNeedsNoFile) {
+  llvm::Expected<Options> O = parse({"--calibrate=gpu.yaml"});
+  ASSERT_TRUE(bool(O)) << llvm::toString(O.takeError());
+  EXPECT_EQ(O->Calibrate, "gpu.yaml");
+  EXPECT_EQ(errorOf({"--calibrate=gpu.cu"}), "--calibrate=gpu.cu: the name must end in .yaml");
+  EXPECT_EQ(errorOf({"--calibrate=gpu.yaml", "sim.cu"}), "--calibrate takes no input file");
+}
+
 TEST(Options, flagsFollowDashes) {
   llvm::Expected<Options> O = parse({"sim.cu", "--", "-std=c++17", "--check"});
   ASSERT_TRUE(bool(O)) << llvm::toString(O.takeError());

@@ -1,5 +1,5 @@
 #include "rewriter/views/TextView.h"
-#include "rewriter/views/ScoreTable.h"
+#include "rewriter/views/Table.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -112,14 +112,70 @@ TEST(TextView, fitsInAHundredColumns) {
   EXPECT_NE(Text.find("others"), std::string::npos);
 }
 
-TEST(TextView, spellsCycles) {
-  EXPECT_EQ(spellCycles(0), "0");
-  EXPECT_EQ(spellCycles(999.4), "999");
-  EXPECT_EQ(spellCycles(999.6), "1.00k");
-  EXPECT_EQ(spellCycles(9994), "9.99k");
-  EXPECT_EQ(spellCycles(12345), "12.3k");
-  EXPECT_EQ(spellCycles(999600), "1.00M");
-  EXPECT_EQ(spellCycles(4.5e9), "4.50G");
+/// A kernel that reads x and y of line 30 and writes line 31.
+Report::Kernel explained(double Dram, double Sectors) {
+  Report::Kernel K = kernel("step", Dram * 1.1, "dram");
+  K.Parts = {1e4, 2e4, 3e4, Dram, 5e3};
+  K.Resident = {4096, 8, 4, 0.5, "registers", 64, true};
+  K.L2Bytes = 2e6, K.DramBytes = Dram * 10;
+  Report::Access X{30, 7, "x", 4, Sectors, 1}, Y{30, 14, "y", 4, Sectors, 1}, Z{31, 3, "z", 4, Sectors, 2, "store"};
+  X.FromDram = 1, Y.FromL1 = 0.5, Y.FromL2 = 0.5;
+  K.Accesses = {X, Y, Z};
+  K.Notes = {"argument 'n' is taken as 512", "the arrays' size is not known, 4194304 elements assumed"};
+  return K;
+}
+
+TEST(TextView, explainsAScore) {
+  Report R = report();
+  R.Candidates[0].Refusals.clear();
+  R.Candidates[0].Winner = "aos-align16";
+  R.Candidates[0].Variants = {variant("aos", {explained(1e6, 32)}), variant("aos-align16", {explained(5e5, 16)}),
+                              variant("soa", {explained(4e6, 32)})};
+  std::string Text = print(R);
+  EXPECT_EQ(Text.substr(Text.find("  kernel step")),
+            "  kernel step, 1 launch of 4.10k blocks of 8 warps, 64 registers per thread (estimated); cycles of\n"
+            "    one launch by what could bind it, and joined:\n"
+            "    layout       issue     l1     l2   dram  latency  cycles  bound by   L2 B  DRAM B  occupancy\n"
+            "    aos          10.0k  20.0k  30.0k  1.00M    5.00k   1.10M      dram  2.00M   10.0M   50% regs\n"
+            "  * aos-align16  10.0k  20.0k  30.0k   500k    5.00k    550k      dram  2.00M   5.00M   50% regs\n"
+            "    soa          10.0k  20.0k  30.0k  4.00M    5.00k   4.40M      dram  2.00M   40.0M   50% regs\n"
+            "    requests per warp x sectors (32 B) per request, % found in L1/L2/DRAM:\n"
+            "    line         fields                aos        aos-align16                soa\n"
+            "    30    load   x y     2 x 32.0 25/25/50  2 x 16.0 25/25/50  2 x 32.0 25/25/50\n"
+            "    31    store  z                2 x 32.0           2 x 16.0           2 x 32.0\n"
+            "    soa takes 8.00 times as long as aos-align16: dram is 4.00M instead of 500k\n"
+            "    assumed: argument 'n' is taken as 512; the arrays' size is not known, 4194304 elements assumed\n");
+}
+
+TEST(TextView, explanationsFitInAHundredColumns) {
+  Report R = report();
+  R.Candidates[0].Refusals.clear();
+  Report::Kernel K = explained(123456789, 31.5);
+  K.Name = "a_kernel_with_a_very_long_name_of_some_namespace";
+  K.Parts = {1.234e9, 1.234e9, 1.234e9, 1.234e9, 1.234e9};
+  K.BoundBy = "latency";
+  K.Resident.LimitedBy = "shared memory";
+  for (Report::Access &A : K.Accesses) {
+    A.RequestsPerWarp = 65500;
+    A.Field = "some.nested.member";
+    A.File = "a/folder/" + A.Field + std::to_string(A.Line) + ".cuh"; // of several files
+    A.Line += 1000;
+    A.FromL1 = 0.34, A.FromL2 = 0.33, A.FromDram = 0.33;
+  }
+  R.Candidates[0].Variants = {variant("aos", {K}), variant("aos-align16", {K}), variant("soa", {K}), variant("asta128", {K})};
+  std::string Text = print(R);
+  for (llvm::StringRef Line : llvm::split(llvm::StringRef(Text).split('\n').second, '\n'))
+    EXPECT_LE(Line.size(), 100u) << Line.str();
+}
+
+TEST(TextView, spellsCounts) {
+  EXPECT_EQ(spellCount(0), "0");
+  EXPECT_EQ(spellCount(999.4), "999");
+  EXPECT_EQ(spellCount(999.6), "1.00k");
+  EXPECT_EQ(spellCount(9994), "9.99k");
+  EXPECT_EQ(spellCount(12345), "12.3k");
+  EXPECT_EQ(spellCount(999600), "1.00M");
+  EXPECT_EQ(spellCount(4.5e9), "4.50G");
 }
 
 } // namespace

@@ -1,0 +1,7 @@
+#include "rewriter/Unread.h"
+
+namespace restride {
+
+char Unread::ID = 0;
+
+} // namespace restride

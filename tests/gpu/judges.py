@@ -1,0 +1,97 @@
+"""How good choices of layouts are, by measured times: the tool's, and those of
+rules and models that it is compared with."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import summary
+
+APART = 1.05  # layouts further apart than this should be ordered right
+NOISE = 1.02  # what two runs of one layout differ by
+
+
+@dataclass
+class Choice:
+    """What a rule says of one case."""
+
+    case: object
+    layout: str
+    scores: dict  # {layout: predicted, less is better}; empty where the rule only picks
+
+    def measured(self):
+        return self.layout in self.case.times_ms
+
+    def regret(self):
+        return self.case.times_ms[self.layout] / self.case.times_ms[self.case.best()]
+
+    def speedup(self):
+        """Over the source layout."""
+        return self.case.times_ms[self.case.source] / self.case.times_ms[self.layout]
+
+    def failed(self):
+        """More than 3 % slower than the best or the original, or never seen to work."""
+        return not self.measured() or self.regret() > summary.NEARLY_BEST
+
+    def pairs(self, apart=APART):
+        """[right order?] for pairs of layouts that differ enough to have one. Equal scores are wrong."""
+        known = [(self.scores[layout], time) for layout, time in self.case.times_ms.items() if layout in self.scores]
+        return [(a[0] - b[0]) * (a[1] - b[1]) > 0 for a, b in combinations(known, 2)
+                if max(a[1], b[1]) > apart * min(a[1], b[1])]
+
+    def tau(self):
+        return summary.kendall_tau([(self.scores[layout], time) for layout, time in self.case.times_ms.items()
+                                    if layout in self.scores])
+
+    def tau_apart(self):
+        """Of the pairs that two runs agree on only; the others have no order that could be predicted."""
+        right = self.pairs(NOISE)
+        return (2 * sum(right) - len(right)) / len(right) if right else None
+
+
+def by_report(case):
+    return Choice(case, case.pick(), case.predicted_cycles())
+
+
+def always(layout):
+    """The layout where the case has it, else the source's."""
+    return lambda case: Choice(case, layout if layout in case.times_ms else case.source, {})
+
+
+def fewest_transactions(case):
+    sectors = case.transactions()
+    # The source layout wins a tie, as it does in the tool.
+    pick = min(sectors, key=lambda layout: (sectors[layout], layout != case.source)) if sectors else case.source
+    return Choice(case, pick, sectors)
+
+
+@dataclass
+class Measures:
+    """Of the choices that were measured. None where there is nothing to average."""
+
+    cases: int
+    regret: float  # geometric mean
+    worst_regret: float
+    slowest: float  # smallest speedup over the original
+    nearly_best: float  # share within 3 % of the best
+    slower: int  # picks more than 3 % slower than the original
+    speedup: float  # geometric mean
+    pairs: float  # share that is ordered right
+    tau: float  # mean
+    tau_apart: float  # mean
+
+
+def mean(values):
+    values = [value for value in values if value is not None]
+    return sum(values) / len(values) if values else None
+
+
+def measures(choices):
+    choices = [choice for choice in choices if choice.measured()]
+    if not choices:
+        return None
+    regrets, speedups = [c.regret() for c in choices], [c.speedup() for c in choices]
+    return Measures(len(choices), summary.geometric_mean(regrets), max(regrets), min(speedups),
+                    mean([r <= summary.NEARLY_BEST for r in regrets]),
+                    sum(s < 1 / summary.NEARLY_BEST for s in speedups), summary.geometric_mean(speedups),
+                    mean([right for c in choices for right in c.pairs()]), mean([c.tau() for c in choices]),
+                    mean([c.tau_apart() for c in choices]))
