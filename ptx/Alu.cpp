@@ -121,12 +121,12 @@ void AluUnit::move() {
   result([&](unsigned L) { return A[L]; });
 }
 
-void AluUnit::convert(uint64_t Elements) {
+void AluUnit::convert(const DataIntegers &Data) {
   if (Op.Float)
     return opaque();
   const Lanes &A = source(0);
   if (Op.SrcFloat) // an index computed in floating point
-    return write(0, Op.Bits, ~0u, [&](unsigned L) { return randomBelow(A[L], Elements); });
+    return write(0, Op.Bits, ~0u, [&](unsigned L) { return Data.value(L, A[L]); });
   const unsigned Bits = Op.SrcBits;
   if (Op.SrcSigned)
     result([&](unsigned L) { return uint64_t(signExtend(A[L], Bits)); });
@@ -144,7 +144,7 @@ void AluUnit::convertAddress() {
   result([&](unsigned L) { return A[L] | Window; });
 }
 
-void AluUnit::run(uint64_t Elements) {
+void AluUnit::run(const DataIntegers &Data) {
   const Lanes &A = source(0), &B = source(1), &C = source(2), &D = source(3);
   const unsigned Bits = Op.Bits;
   switch (Op.Op) {
@@ -207,7 +207,7 @@ void AluUnit::run(uint64_t Elements) {
   case Opcode::Mov:
     return move();
   case Opcode::Cvt:
-    return convert(Elements);
+    return convert(Data);
   case Opcode::Cvta:
     return convertAddress();
   case Opcode::Setp:
@@ -223,6 +223,6 @@ void AluUnit::run(uint64_t Elements) {
   }
 }
 
-void restride::ptx::compute(const Program &P, const MicroOp &Op, uint32_t Mask, uint64_t Elements, RegisterFile &R) {
-  AluUnit(P, Op, Mask, R).run(Elements);
+void restride::ptx::compute(const Program &P, const MicroOp &Op, uint32_t Mask, const DataIntegers &Data, RegisterFile &R) {
+  AluUnit(P, Op, Mask, R).run(Data);
 }

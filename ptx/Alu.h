@@ -29,8 +29,26 @@ inline uint64_t scramble(uint64_t X) {
 /// A pseudo-random number in [0, \p Count), taken from \p Seed.
 inline uint64_t randomBelow(uint64_t Seed, uint64_t Count) { return Count ? scramble(Seed) % Count : 0; }
 
-/// Executes \p Op for the lanes in \p Mask. \p Elements bounds integers made
-/// from floating-point values.
-void compute(const Program &P, const MicroOp &Op, uint32_t Mask, uint64_t Elements, RegisterFile &R);
+/// What stands for integers that follow from data.
+struct DataIntegers {
+  uint64_t Elements = 0; ///< they lie in [0, Elements)
+  bool Local = false;    ///< near the number of the thread, and not anywhere
+  uint64_t FirstThread = 0; ///< the number of lane 0 in the grid
+
+  uint64_t value(unsigned Lane, uint64_t Seed) const {
+    if (!Local || !Elements)
+      return randomBelow(Seed, Elements);
+    return near(Lane, Seed, 8) % Elements;
+  }
+  /// At most \p Distance from the lane's number.
+  uint64_t near(unsigned Lane, uint64_t Seed, uint64_t Distance) const {
+    const uint64_t Moved = FirstThread + Lane + randomBelow(Seed, 2 * Distance + 1);
+    return Moved < Distance ? 0 : Moved - Distance;
+  }
+};
+
+/// Executes \p Op for the lanes in \p Mask. \p Data are integers made from
+/// floating-point values.
+void compute(const Program &P, const MicroOp &Op, uint32_t Mask, const DataIntegers &Data, RegisterFile &R);
 
 } // namespace restride::ptx

@@ -52,7 +52,7 @@ public:
   }
   template <typename FnT> void result(FnT Fn) { write(0, Op.Bits, unknownSources(), Fn); }
 
-  void run(uint64_t Elements);
+  void run(const DataIntegers &Data);
 
 private:
   void opaque();
@@ -68,7 +68,7 @@ private:
   void bitCount();
   void permute();
   void move();
-  void convert(uint64_t Elements);
+  void convert(const DataIntegers &Data);
   void convertAddress();
   void compare();
   void select();

@@ -137,7 +137,7 @@ void Warp::execute(unsigned Index, uint32_t Mask) {
     return Memory.call(P.F.Body[Index], Mask);
   default:
     if (Op.DestCount)
-      compute(P, Op, Mask, Facts.Elements, R);
+      compute(P, Op, Mask, Memory.data(), R);
   }
 }
 

@@ -15,15 +15,10 @@ uint64_t WarpMemory::leaf(const MicroOp &Op, unsigned Lane, uint64_t Address) co
     constexpr uint64_t First = uint64_t(1) << 55, Ranges = 1 << 14;
     return First + (randomBelow(Address, Ranges) << RangeBits);
   }
-  uint64_t Count = Facts.Elements;
+  DataIntegers Data = data();
   if (Op.Bits < 32)
-    Count = std::min(Count, uint64_t(1) << (Op.Bits - (Op.Signed ? 1 : 0)));
-  return Facts.LocalData && Count ? near(Lane, Address, 8) % Count : randomBelow(Address, Count);
-}
-
-uint64_t WarpMemory::near(unsigned Lane, uint64_t Seed, uint64_t Distance) const {
-  const uint64_t Thread = WarpId * 32 + Lane, Moved = Thread + randomBelow(Seed, 2 * Distance + 1);
-  return Moved < Distance ? 0 : Moved - Distance;
+    Data.Elements = std::min(Data.Elements, uint64_t(1) << (Op.Bits - (Op.Signed ? 1 : 0)));
+  return Data.value(Lane, Address);
 }
 
 std::optional<uint64_t> WarpMemory::ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const {
@@ -37,7 +32,7 @@ std::optional<uint64_t> WarpMemory::ordered(const MicroOp &Op, unsigned Lane, ui
     const uint64_t Entry = (Address & ((uint64_t(1) << RangeBits) - 1)) / Op.ElementBytes;
     return (Entry + randomBelow(Address, 2)) % Count;
   }
-  return near(Lane, Address, 64) % Count;
+  return data().near(Lane, Address, 64) % Count;
 }
 
 std::optional<StoredValue> WarpMemory::argument(const MicroOp &Op, uint64_t Offset) const {

@@ -17,6 +17,8 @@ public:
   /// to global, shared or local memory, and \p Out says where.
   bool access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Request &Out);
 
+  DataIntegers data() const { return {Facts.Elements, Facts.LocalData, WarpId * 32}; }
+
   /// A call that is not followed: what it returns is unknown.
   void call(const Instruction &Call, uint32_t Mask);
 
@@ -29,8 +31,7 @@ private:
   uint64_t arrayBytes(uint64_t Address) const;
   /// The pseudo-random value behind \p Address.
   uint64_t leaf(const MicroOp &Op, unsigned Lane, uint64_t Address) const;
-  /// A number at most \p Distance from the lane's number in the grid.
-  uint64_t near(unsigned Lane, uint64_t Seed, uint64_t Distance) const;
+
   /// The entry of an array of indices that are not random; none: it is a leaf.
   std::optional<uint64_t> ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const;
   void load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);

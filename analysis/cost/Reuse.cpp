@@ -2,6 +2,7 @@
 
 #include "analysis/cost/SectorCache.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
 #include <algorithm>
@@ -54,6 +55,7 @@ private:
   void burst(const WarpFootprint &W, size_t &Next) {
     unsigned Block = C.blockOf(W.Requests[Next].Instruction), Last = 0;
     Written.clear();
+    Asked.clear();
     for (unsigned K = 0; K < G.WarpBurst && Next < W.Requests.size(); ++K) {
       const RequestFootprint &R = W.Requests[Next];
       if (K && (C.blockOf(R.Instruction) != Block || R.Instruction <= Last))
@@ -79,19 +81,28 @@ private:
     }
     if (!I.isLoad())
       return; // atomics are done in L2
-    bool MissedL1 = false, MissedL2 = false;
+    bool MissedL1 = false, MissedL2 = false, WaitsL2 = false, WaitsDram = false;
     for (const SectorTouch &T : Touches) {
-      if (L1.touch(T.Sector))
+      if (L1.touch(T.Sector)) {
+        if (auto At = Asked.find(T.Sector); At != Asked.end())
+          (At->second ? WaitsDram : WaitsL2) = true;
         continue;
+      }
       MissedL1 = true;
       ++A.MissSectors;
-      if (L2.touch(T.Sector / GranuleSectors))
+      bool InL2 = L2.touch(T.Sector / GranuleSectors);
+      Asked[T.Sector] = !InL2;
+      if (InL2)
         continue;
       MissedL2 = true;
       if (!R.Random && !R.Local)
         ++A.MissGranules;
     }
     ++(MissedL2 ? A.HitDram : MissedL1 ? A.HitL2 : A.HitL1);
+    if (!MissedL1) {
+      A.WaitDram += WaitsDram;
+      A.WaitL2 += WaitsL2 && !WaitsDram;
+    }
   }
 
   const ptx::Function &F;
@@ -100,6 +111,7 @@ private:
   uint64_t GranuleSectors;
   SectorCache L1, L2;
   SmallDenseSet<uint64_t, 64> Written; ///< by the stores of this burst
+  SmallDenseMap<uint64_t, bool, 64> Asked; ///< sectors that this burst missed, and whether L2 did
   double StoreRequests = 0, StoreSectors = 0;
   Reuse Out;
 };

@@ -52,7 +52,9 @@ static std::vector<double> loadLatencies(const ptx::Function &F, const Sample &S
       Latency[I] = G.L2Latency;
     else if (Hits > 0) {
       double Far = D.Resident && !S.PerInstruction[I].Random ? G.L2Latency : G.DramLatency;
-      Latency[I] = (A.HitL1 * G.L1Latency + A.HitL2 * G.L2Latency + A.HitDram * Far) / Hits;
+      Latency[I] = ((A.HitL1 - A.WaitL2 - A.WaitDram) * G.L1Latency + (A.HitL2 + A.WaitL2) * G.L2Latency +
+                    (A.HitDram + A.WaitDram) * Far) /
+                   Hits;
     }
   }
   return Latency;
@@ -129,6 +131,10 @@ static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, cons
   unsigned Generations = S.RequestsPerWarp < 50 ? 2 : 1; // short warps find what others left behind
   Reuse R = simulate(F, S.Flow, Runner, G, Resident, Generations, Limits);
   DramTraffic D = dramTraffic(F, Runner, S, R, G, L.Facts, L.FootprintBytes, Limits);
+  if (D.Resident && L.Calls > 1) { // the first launch fetches for all of them
+    D.ReadBytes /= L.Calls;
+    D.WriteBytes /= L.Calls;
+  }
 
   WarpDemand W = warpDemand(F, S, R, D, G);
   std::vector<double> Latency = loadLatencies(F, S, R, D, G);

@@ -18,6 +18,12 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::value(const Expr *
     return integer(E, In);
 }
 
+/// "int k = std::min(n, 300);" has a temporary that ends with the statement.
+static const Expr *withoutCleanups(const Expr *E) {
+  const FullExpr *Full = dyn_cast<FullExpr>(E);
+  return Full ? Full->getSubExpr()->IgnoreParens() : E;
+}
+
 template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const VarDecl *V, Frame In) const {
   unsigned Key = V->getLocation().getRawEncoding();
   if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(V)) {
@@ -103,7 +109,7 @@ std::optional<Estimate> Evaluator::dimension(const MemberExpr *M, Frame In) cons
 std::optional<RealEstimate> Evaluator::real(const Expr *E, Frame In) const {
   if (In.Depth > MaxDepth || E->isValueDependent())
     return std::nullopt;
-  E = E->IgnoreParens();
+  E = withoutCleanups(E->IgnoreParens());
   if (const MaterializeTemporaryExpr *M = dyn_cast<MaterializeTemporaryExpr>(E))
     return real(M->getSubExpr(), In.deeper());
   if (E->getType()->isIntegralOrEnumerationType()) {
@@ -152,7 +158,7 @@ std::optional<RealEstimate> Evaluator::real(const Expr *E, Frame In) const {
 std::optional<Estimate> Evaluator::integer(const Expr *E, Frame In) const {
   if (In.Depth > MaxDepth || E->isValueDependent())
     return std::nullopt;
-  E = E->IgnoreParens();
+  E = withoutCleanups(E->IgnoreParens());
   Expr::EvalResult Result;
   if (E->getType()->isIntegralOrEnumerationType() && E->EvaluateAsInt(Result, Context))
     return Estimate{Result.Val.getInt().getExtValue(), false};

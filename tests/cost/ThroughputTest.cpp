@@ -5,6 +5,8 @@
 
 #include "gtest/gtest.h"
 
+#include <cmath>
+
 using namespace restride;
 using namespace restride::cost;
 using namespace restride::cost::test;
@@ -29,6 +31,7 @@ KernelLaunch launch(int64_t N) {
   L.Facts.Block = {256, 1, 1};
   L.Facts.Arguments = {std::nullopt, std::nullopt, std::nullopt, N};
   L.Facts.Elements = N;
+  L.Facts.Orders = {ptx::IndexOrder::Random}; // nothing is left open
   return L;
 }
 
@@ -87,6 +90,22 @@ TEST(Throughput, Align16WinsGathersOfWholeRecords) {
     EXPECT_GT(scoreOf(soa(Fields, Gather)).total() / A16, 2.5); // measured: 3.8 and 7.4
     EXPECT_GT(scoreOf(aos(Fields, 4 * Fields, Gather)).total() / A16, 1);
   }
+}
+
+TEST(Throughput, IndicesOfUnknownOrderCountAsRandomAndAsSorted) {
+  Place Gather;
+  Gather.Gather = true;
+  llvm::Expected<ptx::Module> M = ptx::parse(soa(8, Gather));
+  ASSERT_TRUE(bool(M)) << llvm::toString(M.takeError());
+  auto Cycles = [&](std::vector<ptx::IndexOrder> Orders, bool Local) {
+    KernelLaunch L = launch(Elements);
+    L.Facts.Orders = Orders;
+    L.Facts.LocalData = Local;
+    return throughputCost(*M, *M->find("k"), L, h200(), nullptr).Cycles;
+  };
+  double Random = Cycles({ptx::IndexOrder::Random}, false), Sorted = Cycles({ptx::IndexOrder::Random}, true);
+  EXPECT_GT(Random, 2 * Sorted);
+  EXPECT_NEAR(Cycles({}, false) / std::sqrt(Random * Sorted), 1, 1e-6);
 }
 
 TEST(Throughput, UniformLoadsCostWavefrontsByWidth) {

@@ -34,6 +34,23 @@ TEST(Launches, areEvaluatedFromTheSource) {
   EXPECT_FALSE(P.Candidates[0].refused());
 }
 
+TEST(Launches, sizesMayComeFromAFunctionWithTemporaries) {
+  Program P = find(R"(
+    namespace std { template <class T> const T &min(const T &a, const T &b) { return b < a ? b : a; } }
+    int main(int argc, char **argv) {
+      int n = argc > 1 ? atoi(argv[1]) : 1 << 20;
+      int kinds = std::min(n, 300);
+      Q *d;
+      cudaMalloc((void **)&d, kinds * sizeof(Q));
+      k<<<1, 32>>>(d, n);
+    })");
+  ASSERT_EQ(P.Candidates.size(), 1u);
+  EXPECT_EQ(P.Candidates[0].Elements.Count, 300);
+  EXPECT_TRUE(P.Candidates[0].Elements.Assumed);
+  ASSERT_EQ(P.Candidates[0].Kernels.size(), 1u);
+  EXPECT_EQ(P.Candidates[0].Kernels[0].Position, 0u);
+}
+
 TEST(Launches, knowDim3AndWhatIsUnknown) {
   Program P = find(R"(
     int size();
@@ -171,6 +188,6 @@ TEST(Flow, unitesWhatMayHoldTheSameArray) {
   ASSERT_EQ(P.Candidates.size(), 2u);
   EXPECT_TRUE(P.Candidates[0].SharesRecord);
   std::vector<size_t> Kernels{P.Candidates[0].Kernels.size(), P.Candidates[1].Kernels.size()};
-  EXPECT_EQ(Kernels, (std::vector<size_t>{1, 1}));
+  EXPECT_EQ(Kernels, (std::vector<size_t>{1, 2})); // one for each position
   EXPECT_NE(P.Candidates[0].Name, P.Candidates[1].Name);
 }

@@ -465,10 +465,64 @@ TEST(Execute, ShuffleBallotAtomic) {
     EXPECT_EQ(T.Requests[0].Address[4], Range + (32 + 5) * 4) << "shfl.down by 1";
     EXPECT_EQ(T.Requests[0].Address[31], Range + (32 + 31) * 4);
     EXPECT_FALSE(T.Requests[0].DependsOnLoad);
-    // Lanes that add to one counter get consecutive slots.
-    EXPECT_TRUE(T.Requests[3].DependsOnLoad);
+    // Lanes that add to one counter get consecutive slots, and warps follow each other.
+    EXPECT_FALSE(T.Requests[3].DependsOnLoad);
     EXPECT_EQ(T.Requests[3].Address[9], T.Requests[3].Address[8] + 4);
+    EXPECT_EQ(K.run({}, 0, 2).Requests[3].Address[8], T.Requests[3].Address[8] + 32 * 4);
   }
+}
+
+/// p[index[i]], 16 bytes each.
+const char *const Gather = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 .ptr .global k_param_0, .param .u64 .ptr .global k_param_1)
+{
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<12>;
+  .reg .f32 %f<2>;
+  ld.param.u64 %rd1, [k_param_0];
+  ld.param.u64 %rd2, [k_param_1];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mad.lo.s32 %r4, %r2, %r3, %r1;
+  mul.wide.s32 %rd3, %r4, 4;
+  add.s64 %rd4, %rd2, %rd3;
+  ld.global.u32 %r5, [%rd4];
+  mul.wide.s32 %rd5, %r5, 16;
+  add.s64 %rd6, %rd1, %rd5;
+  ld.global.f32 %f1, [%rd6+8];
+  ret;
+}
+)";
+
+TEST(Execute, IndicesStayInTheirArray) {
+  Module M = parsed(Gather);
+  Kernel K(*M.find("k"));
+  LaunchFacts L;
+  L.PointerBytes = {{300 * 16}};
+  WarpTrace T = K.run(L, 0, 0);
+  ASSERT_EQ(T.Requests.size(), 2u);
+  EXPECT_TRUE(T.Requests[1].DependsOnLoad);
+  for (uint64_t A : T.Requests[1].Address) {
+    EXPECT_LT(A, Range + 300 * 16);
+    EXPECT_EQ((A - Range) % 16, 8u);
+  }
+}
+
+TEST(Execute, LocalDataLieNearTheThread) {
+  Module M = parsed(Gather);
+  Kernel K(*M.find("k"));
+  LaunchFacts L;
+  L.LocalData = true;
+  WarpTrace T = K.run(L, 3, 1);
+  ASSERT_EQ(T.Requests.size(), 2u);
+  EXPECT_FALSE(T.Requests[1].DependsOnLoad);
+  int64_t First = 3 * int64_t(L.Block.count()) + 32;
+  for (unsigned Lane = 0; Lane < 32; ++Lane)
+    EXPECT_LE(std::abs(int64_t(T.Requests[1].Address[Lane] - Range) / 16 - First - Lane), 8);
 }
 
 struct ValueCase {
