@@ -132,7 +132,7 @@ void Warp::execute(unsigned Index, uint32_t Mask) {
   case Opcode::Redux:
   case Opcode::Activemask:
   case Opcode::Elect:
-    return exchange(P, Op, Mask, R);
+    return Op.DestCount ? exchange(P, Op, Mask, R) : void();
   case Opcode::Call:
     return Memory.call(P.F.Body[Index], Mask);
   default:
