@@ -14,6 +14,9 @@
 
 #include <ctime>
 #include <map>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 using namespace llvm;
 using namespace restride;
@@ -142,6 +145,10 @@ mad.lo.s32 %r5, %r2, %r3, %r4;
 }
 
 int main(int Argc, char **Argv) {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20); // as restride's main does
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
   cl::ParseCommandLineOptions(Argc, Argv, "Times of scoring, without compiling\n");
   cost::Gpu G = Must(cost::loadGpu("h200"));
   std::string Large = largeKernel(5000);
