@@ -152,6 +152,11 @@ void Warp::go(unsigned From, unsigned To, uint32_t Mask) {
     Groups.insert(At, {To, Mask});
 }
 
+void Warp::warn(std::string What) {
+  if (!llvm::is_contained(Trace.Warnings, What))
+    Trace.Warnings.push_back(std::move(What));
+}
+
 void Warp::leaveLoops(unsigned From) {
   for (int L = P.C.LoopOf[From]; L >= 0; L = P.C.Loops[L].Parent) {
     if (llvm::any_of(Groups, [&](const LaneGroup &G) { return P.C.inLoop(G.Block, L); }))
@@ -180,6 +185,8 @@ void Warp::step(unsigned Number, uint32_t Mask) {
     case Opcode::BrxIdx: {
       const std::vector<uint32_t> &Table = P.Tables[size_t(Op.Offset)];
       const Slot Index = Op.SrcCount ? P.Slots[Op.FirstSrc] : -1;
+      if (Index >= 0 && (R.Unknown[Index] & Active))
+        warn("a jump through a table goes by data: its " + std::to_string(Table.size()) + " targets are taken as equally likely");
       for (uint32_t Rest = Table.empty() ? 0 : Active; Rest; Rest &= Rest - 1) {
         const unsigned L = unsigned(std::countr_zero(Rest));
         go(Number, Table[size_t((Index < 0 ? 0 : R.Values[Index][L]) % Table.size())], uint32_t(1) << L);

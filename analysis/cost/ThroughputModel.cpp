@@ -114,6 +114,7 @@ static ptx::ExecuteLimits reuseLimits(unsigned ResidentWarps, const Sample &S) {
   double PerRequest = Requests > 0 ? std::max(Sectors / Requests, 4.0) : 4.0;
   ptx::ExecuteLimits Limits;
   Limits.MaxRequests = uint64_t(std::clamp(Budget / PerRequest / std::max(ResidentWarps, 1u), Fewest, Most));
+  Limits.MaxInstructions = 20000; // of a warp that loops long between its requests
   return Limits;
 }
 
