@@ -16,6 +16,8 @@ Warp::Warp(const Program &P, const LaunchFacts &Facts, Dim3 BlockIndex, unsigned
   Trace.ActiveLanes.resize(P.Ops.size());
   Trace.BlockVisits.resize(P.C.Blocks.size());
   Trace.Warnings = P.Warnings;
+  constexpr uint64_t Usual = 256; // requests of a run that is one of many
+  Trace.Requests.reserve(std::min(Limits.MaxRequests, Usual));
   fillConstants();
 }
 
