@@ -58,10 +58,13 @@ void AluUnit::compare() {
     const unsigned L = unsigned(std::countr_zero(Rest));
     Result |= uint32_t(Decide(L)) << L;
   }
-  uint32_t Set = 0, Unset = 0;
-  for (unsigned L = 0; L < 32; ++L) {
-    Set |= uint32_t(Combine(Result >> L & 1, L)) << L;
-    Unset |= uint32_t(Combine(!(Result >> L & 1), L)) << L;
+  uint32_t Set = Result, Unset = ~Result;
+  if (J != Join::None) {
+    Set = Unset = 0;
+    for (unsigned L = 0; L < 32; ++L) {
+      Set |= uint32_t(Combine(Result >> L & 1, L)) << L;
+      Unset |= uint32_t(Combine(!(Result >> L & 1), L)) << L;
+    }
   }
   if (Op.Op == Opcode::Set) {
     const uint64_t True = Op.Float ? 0x3f800000 : ~uint64_t(0);

@@ -1,5 +1,6 @@
 #include "ptx/Program.h"
 
+#include "ptx/Needed.h"
 #include "ptx/PointerFlow.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -192,4 +193,5 @@ Program::Program(const Function &F, const ControlFlow &C)
   Writes = {};
   orderBlocks();
   findRanges();
+  dropUnneeded(*this);
 }

@@ -16,6 +16,8 @@ Warp::Warp(const Program &P, const LaunchFacts &Facts, Dim3 BlockIndex, unsigned
   Trace.ActiveLanes.resize(P.Ops.size());
   Trace.BlockVisits.resize(P.C.Blocks.size());
   Trace.Warnings = P.Warnings;
+  constexpr uint64_t Usual = 256; // requests of a run that is one of many
+  Trace.Requests.reserve(std::min(Limits.MaxRequests, Usual));
   fillConstants();
 }
 
@@ -132,7 +134,7 @@ void Warp::execute(unsigned Index, uint32_t Mask) {
   case Opcode::Redux:
   case Opcode::Activemask:
   case Opcode::Elect:
-    return exchange(P, Op, Mask, R);
+    return Op.DestCount ? exchange(P, Op, Mask, R) : void();
   case Opcode::Call:
     return Memory.call(P.F.Body[Index], Mask);
   default:
@@ -150,6 +152,11 @@ void Warp::go(unsigned From, unsigned To, uint32_t Mask) {
     At->Mask |= Mask;
   else
     Groups.insert(At, {To, Mask});
+}
+
+void Warp::warn(std::string What) {
+  if (!llvm::is_contained(Trace.Warnings, What))
+    Trace.Warnings.push_back(std::move(What));
 }
 
 void Warp::leaveLoops(unsigned From) {
@@ -180,6 +187,8 @@ void Warp::step(unsigned Number, uint32_t Mask) {
     case Opcode::BrxIdx: {
       const std::vector<uint32_t> &Table = P.Tables[size_t(Op.Offset)];
       const Slot Index = Op.SrcCount ? P.Slots[Op.FirstSrc] : -1;
+      if (Index >= 0 && (R.Unknown[Index] & Active))
+        warn("a jump through a table goes by data: its " + std::to_string(Table.size()) + " targets are taken as equally likely");
       for (uint32_t Rest = Table.empty() ? 0 : Active; Rest; Rest &= Rest - 1) {
         const unsigned L = unsigned(std::countr_zero(Rest));
         go(Number, Table[size_t((Index < 0 ? 0 : R.Values[Index][L]) % Table.size())], uint32_t(1) << L);

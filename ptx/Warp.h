@@ -49,6 +49,8 @@ private:
 
   void go(unsigned From, unsigned To, uint32_t Mask);
   void leaveLoops(unsigned From);
+  /// Once for each thing that was approximated.
+  void warn(std::string What);
   void slowDown() { Trace.Truncated = Hurry = true; }
 
   const Program &P;

@@ -100,8 +100,12 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
     const Slot To = P.Slots[Op.FirstDest + D];
     if (To < 0)
       continue;
+    // An argument is the same for all lanes, and looking it up takes time.
+    const bool Uniform = Where == Space::Param && unsigned(Op.Address) >= P.Registers;
+    const std::optional<StoredValue> Argument =
+        Uniform ? argument(Op, Address[0] + uint64_t(D) * Op.ElementBytes) : std::nullopt;
     forLanes(Mask, [&](unsigned L) {
-      const StoredValue V = read(Op, Where, L, Address[L] + uint64_t(D) * Op.ElementBytes);
+      const StoredValue V = Argument ? *Argument : read(Op, Where, L, Address[L] + uint64_t(D) * Op.ElementBytes);
       // Narrow signed values extend to the register they are loaded into.
       const bool Extends = Op.Signed && Op.Bits < 32;
       R.Values[To][L] = Extends ? lowBits(uint64_t(signExtend(V.Bits, Op.Bits)), 32) : lowBits(V.Bits, Op.Bits);

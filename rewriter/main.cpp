@@ -16,6 +16,9 @@
 #include "llvm/Support/WithColor.h"
 
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 using namespace llvm;
 using namespace restride;
@@ -139,7 +142,17 @@ static void interrupted() {
   _exit(Failed);
 }
 
+/// Scoring frees and takes megabytes all the time; to give the pages back to the
+/// system in between, and to get them again, takes a third of it.
+static void keepMemory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20); // bytes
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
 int main(int argc, char **argv) {
+  keepMemory();
   InitLLVM Init(argc, argv);
   sys::SetInterruptFunction(interrupted);
   setBugReportMsg("restride: this is a bug; no file was changed\n");

@@ -96,7 +96,7 @@ Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const
   Neighbours N(F, G);
   Neighbours::Count Half;
   unsigned HalfBlocks = Count < Most ? 0 : Count / 2;
-  std::vector<WarpFootprint> All = Runner.footprints(First, 1, Count, Limits);
+  std::vector<WarpFootprint> All = Runner.footprints(First, 1, Count, Limits, WarpRunner::Touched::Regular);
   for (unsigned B = 0; B < Count; ++B) {
     if (B == HalfBlocks)
       Half = N.count();

@@ -16,7 +16,7 @@ ptx::WarpTrace WarpRunner::run(uint64_t Block, unsigned Warp, const ptx::Execute
   return Executor.run(Facts, At, Warp, Limits);
 }
 
-WarpFootprint WarpRunner::footprint(const ptx::WarpTrace &T, uint64_t Block, unsigned Warp) const {
+WarpFootprint WarpRunner::footprint(const ptx::WarpTrace &T, uint64_t Block, unsigned Warp, Touched Which) const {
   // A warp's local memory is its own; executed addresses know their lane only.
   constexpr uint64_t LocalWindow = 1ull << 60, PerWarp = 1ull << 32;
   uint64_t OwnSectors = (LocalWindow + (Block * warpsPerBlock() + Warp) * PerWarp) / SectorBytes;
@@ -25,8 +25,10 @@ WarpFootprint WarpRunner::footprint(const ptx::WarpTrace &T, uint64_t Block, uns
   for (const ptx::Request &R : T.Requests) {
     if (!R.Mask || R.Mem == ptx::Space::Shared)
       continue;
-    SectorTouches S = sectorsOf(R, F.Body[R.Instruction].accessBytes());
     bool Local = R.Mem == ptx::Space::Local;
+    SectorTouches S;
+    if (Which == Touched::All || !R.DependsOnLoad || Local)
+      S = sectorsOf(R, F.Body[R.Instruction].accessBytes());
     W.Requests.push_back(
         {R.Instruction, uint32_t(W.Touches.size()), uint32_t(S.size()), R.DependsOnLoad && !Local, Local});
     for (SectorTouch &Touch : S) {
@@ -78,11 +80,11 @@ bool same(const WarpFootprint &A, const WarpFootprint &B) {
 } // namespace
 
 std::vector<WarpFootprint> WarpRunner::footprints(uint64_t First, uint64_t Stride, unsigned Count,
-                                                  const ptx::ExecuteLimits &Limits) const {
+                                                  const ptx::ExecuteLimits &Limits, Touched Which) const {
   unsigned Warps = warpsPerBlock();
   auto executed = [&](unsigned Block, unsigned Warp) {
     uint64_t At = (First + Block * Stride) % blocks();
-    return footprint(run(At, Warp, Limits), At, Warp);
+    return footprint(run(At, Warp, Limits), At, Warp, Which);
   };
   std::vector<WarpFootprint> All;
   All.reserve(size_t(Count) * Warps);

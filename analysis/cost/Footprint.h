@@ -34,12 +34,16 @@ public:
   /// Executes one warp; \p Block is linear, x fastest.
   ptx::WarpTrace run(uint64_t Block, unsigned Warp, const ptx::ExecuteLimits &Limits) const;
 
-  WarpFootprint footprint(const ptx::WarpTrace &T, uint64_t Block, unsigned Warp) const;
+  /// Which requests get their touches. Those of random ones take most of the
+  /// time, and not everybody looks at them.
+  enum class Touched { All, Regular };
+
+  WarpFootprint footprint(const ptx::WarpTrace &T, uint64_t Block, unsigned Warp, Touched Which = Touched::All) const;
 
   /// All warps of the blocks First, First + Stride, ... (Count of them, modulo
   /// the grid), block by block.
   std::vector<WarpFootprint> footprints(uint64_t First, uint64_t Stride, unsigned Count,
-                                        const ptx::ExecuteLimits &Limits) const;
+                                        const ptx::ExecuteLimits &Limits, Touched Which = Touched::All) const;
 
 private:
   const ptx::Function &F;

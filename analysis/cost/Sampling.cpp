@@ -73,6 +73,8 @@ public:
     for (AccessProfile &P : S.PerInstruction)
       if (P.Requests)
         P.Sectors /= P.Requests, P.Lines /= P.Requests, P.Wavefronts /= P.Requests;
+    if (none_of(S.PerInstruction, [](const AccessProfile &P) { return P.Requests > 0; }))
+      S.Notes.push_back("no access to memory was seen in the warps that were looked at: all layouts cost the same");
     auto Pointers = map_to_vector(Traces, [](const ptx::WarpTrace &T) { return &T; });
     S.Cfg = weightedCfg(F, Flow, Pointers);
     append_range(S.Notes, S.Cfg.Notes);

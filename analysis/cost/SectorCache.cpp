@@ -6,7 +6,8 @@ namespace restride::cost {
 
 static constexpr unsigned Draws = 4; ///< lines among which the oldest is replaced
 
-SectorCache::SectorCache(uint64_t Lines, unsigned SectorsPerLine) : Lines(Lines), SectorsPerLine(SectorsPerLine) {
+SectorCache::SectorCache(uint64_t Lines, unsigned SectorsPerLine)
+    : Lines(Lines), LineShift(llvm::Log2_32(SectorsPerLine)) {
   Slots.reserve(Lines);
   Table.assign(llvm::PowerOf2Ceil(4 * Lines + 1), 0);
   Mask = Table.size() - 1;
@@ -43,7 +44,7 @@ SectorCache::Slot &SectorCache::slotFor(uint64_t Line) {
   else {
     for (unsigned D = 0; D < Draws; ++D) {
       Random = Random * 6364136223846793005ull + 1442695040888963407ull;
-      uint32_t Drawn = (Random >> 33) % Lines;
+      uint32_t Drawn = uint32_t(Random >> 33) % uint32_t(Lines);
       if (D == 0 || Slots[Drawn].Time < Slots[Victim].Time)
         Victim = Drawn;
     }
@@ -58,9 +59,9 @@ SectorCache::Slot &SectorCache::slotFor(uint64_t Line) {
 bool SectorCache::touch(uint64_t Sector) {
   if (!Lines)
     return false;
-  Slot &S = slotFor(Sector / SectorsPerLine);
+  Slot &S = slotFor(Sector >> LineShift);
   S.Time = ++Now;
-  uint32_t Bit = 1u << Sector % SectorsPerLine;
+  uint32_t Bit = 1u << (Sector & ((1u << LineShift) - 1));
   bool Hit = S.Sectors & Bit;
   S.Sectors |= Bit;
   return Hit;

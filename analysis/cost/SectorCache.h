@@ -11,7 +11,7 @@ namespace restride::cost {
 
 class SectorCache {
 public:
-  /// \p Lines lines of \p SectorsPerLine sectors; no lines: nothing ever hits.
+  /// \p Lines lines of \p SectorsPerLine sectors, a power of two; no lines: nothing ever hits.
   SectorCache(uint64_t Lines, unsigned SectorsPerLine);
 
   /// Reads or writes a sector and keeps it. True: it was there.
@@ -29,7 +29,7 @@ private:
   void erase(size_t At);
 
   uint64_t Lines;
-  unsigned SectorsPerLine;
+  unsigned LineShift; ///< log2 of the sectors in a line
   std::vector<Slot> Slots;
   /// Open addressing with linear probing: slot number + 1, 0 where empty.
   std::vector<uint32_t> Table;

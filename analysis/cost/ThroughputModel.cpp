@@ -104,11 +104,19 @@ std::string boundBy(const Terms &T) {
   return std::max_element(std::begin(All), std::end(All), llvm::less_first())->second;
 }
 
-/// Requests per warp so that all resident warps together stay affordable.
-static ptx::ExecuteLimits reuseLimits(unsigned ResidentWarps) {
-  constexpr unsigned Budget = 8000, Fewest = 64, Most = 3000;
+/// Requests per warp so that all resident warps together stay affordable: what
+/// counts is sectors, of which a scattered request has up to 32.
+static ptx::ExecuteLimits reuseLimits(unsigned ResidentWarps, const Sample &S) {
+  constexpr double Budget = 16000, Fewest = 24, Most = 3000;
+  double Requests = 0, Sectors = 0;
+  for (const AccessProfile &P : S.PerInstruction) {
+    Requests += P.Requests;
+    Sectors += P.Requests * P.Sectors;
+  }
+  double PerRequest = Requests > 0 ? std::max(Sectors / Requests, 4.0) : 4.0;
   ptx::ExecuteLimits Limits;
-  Limits.MaxRequests = std::clamp(Budget / std::max(ResidentWarps, 1u), Fewest, Most);
+  Limits.MaxRequests = uint64_t(std::clamp(Budget / PerRequest / std::max(ResidentWarps, 1u), Fewest, Most));
+  Limits.MaxInstructions = 20000; // of a warp that loops long between its requests
   return Limits;
 }
 
@@ -127,7 +135,7 @@ static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, cons
   std::vector<Wave> Waves = waves(Runner.blocks(), O, G);
 
   unsigned Resident = std::min<uint64_t>(O.ResidentBlocks, std::max(1.0, std::ceil(Runner.blocks() / G.Sms)));
-  ptx::ExecuteLimits Limits = reuseLimits(Resident * O.WarpsPerBlock);
+  ptx::ExecuteLimits Limits = reuseLimits(Resident * O.WarpsPerBlock, S);
   unsigned Generations = S.RequestsPerWarp < 50 ? 2 : 1; // short warps find what others left behind
   Reuse R = simulate(F, S.Flow, Runner, G, Resident, Generations, Limits);
   DramTraffic D = dramTraffic(F, Runner, S, R, G, L.Facts, L.FootprintBytes, Limits);

@@ -1,6 +1,7 @@
 #include "analysis/cost/WeightedCfg.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -13,6 +14,12 @@ double WeightedCfg::total() const {
   for (const CfgNode &N : Nodes)
     Sum += N.Weight * N.Cost;
   return Sum;
+}
+
+static std::string formatted(double N) {
+  std::string Text;
+  raw_string_ostream(Text) << format("%.2g", N);
+  return Text;
 }
 
 static CfgLoop averageLoop(const ptx::Function &F, const ptx::ControlFlow &C, unsigned Index,
@@ -50,6 +57,26 @@ static void assumeTrips(WeightedCfg &G, const ptx::ControlFlow &C, unsigned Inde
   G.Notes.push_back(formatv("the loop at line {0} is not counted: {1:F0} trips are assumed", L.Line, L.Trips));
 }
 
+/// What a reader must know of loops that were counted all the same: those that
+/// cost nothing, and those that cost everything.
+static void noteExtremes(WeightedCfg &G) {
+  constexpr double Many = 1ull << 31;
+  auto runs = [](const CfgLoop &L) { return L.Trips > 0; };
+  for (const CfgLoop &L : G.Loops) {
+    if (runs(L)) {
+      if (L.Known && L.Trips >= Many)
+        G.Notes.push_back(formatv("the loop at line {0} makes {1} trips, by what is known of the launch", L.Line,
+                                  formatted(L.Trips)));
+      continue;
+    }
+    // The rest of an unrolled loop has the line of the loop itself.
+    bool Inside = L.Parent >= 0 && !runs(G.Loops[L.Parent]);
+    if (!Inside && none_of(G.Loops, [&](const CfgLoop &Other) { return runs(Other) && Other.Line == L.Line; }))
+      G.Notes.push_back(formatv("the loop at line {0} does not run, by what is known of the launch: what it does costs nothing",
+                                L.Line));
+  }
+}
+
 WeightedCfg weightedCfg(const ptx::Function &F, const ptx::ControlFlow &C, ArrayRef<const ptx::WarpTrace *> Traces) {
   WeightedCfg G;
   for (unsigned L = 0; L < C.Loops.size(); ++L)
@@ -64,6 +91,7 @@ WeightedCfg weightedCfg(const ptx::Function &F, const ptx::ControlFlow &C, Array
   }
   for (unsigned L = 0; L < G.Loops.size(); ++L)
     assumeTrips(G, C, L, Traces);
+  noteExtremes(G);
   for (CfgNode &N : G.Nodes) {
     double Around = N.Loop < 0 ? 1 : G.Nodes[C.Loops[N.Loop].Header].Weight;
     N.Probability = Around > 0 ? N.Weight / Around : 0;
