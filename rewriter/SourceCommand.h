@@ -16,7 +16,9 @@ struct SourceCommand {
   std::string SpelledFile;         ///< as the user typed it, for messages
   std::string Directory;           ///< where relative flags start, absolute
   std::vector<std::string> Flags;  ///< Clang's spelling; no compiler, input or output
-  std::optional<std::string> Arch; ///< the newest GPU the command names, "sm_90"
+  std::optional<std::string> Arch; ///< the newest GPU that the command names and Clang knows, "sm_90"
+  std::vector<std::string> Archs;   ///< all that it names
+  std::vector<std::string> Dropped; ///< flags of the command that Flags has no counterpart of
 };
 
 struct FlagSources {
