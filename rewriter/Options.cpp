@@ -21,6 +21,8 @@ static cl::alias InPlaceShort("i", cl::desc("Same as --in-place"), cl::aliasopt(
 static cl::opt<bool> Check("check", cl::desc("Write nothing; exit with 1 if a file would change"), cl::cat(Category));
 static cl::opt<bool> List("list", cl::desc("Only list arrays of structs, and why they are refused"), cl::cat(Category));
 static cl::opt<bool> Quiet("quiet", cl::desc("Print errors and the diff only"), cl::cat(Category));
+static cl::opt<bool> Verbose("verbose", cl::desc("Also print how each file is read: for which GPU, and without which flags"),
+                             cl::cat(Category));
 static cl::opt<std::string> LayoutName("layout", cl::desc("Give every array this layout instead of the fastest"),
                                        cl::value_desc("NAME"), cl::cat(Category));
 static cl::list<std::string> Structs("struct", cl::desc("Look at arrays of this struct only; can be repeated"),
@@ -132,6 +134,7 @@ Expected<Options> parseOptions(int Argc, const char *const *Argv) {
   O.Check = Check;
   O.List = List;
   O.Quiet = Quiet;
+  O.Verbose = Verbose;
   O.Layout = LayoutName;
   O.Structs = Structs;
   O.EmitVariants = EmitVariants;

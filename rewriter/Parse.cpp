@@ -96,12 +96,40 @@ static StringRef mainFile(const SourceCommand &Command) {
   return Spelled == Command.File ? Command.SpelledFile : Command.File;
 }
 
+namespace {
+
+/// How the program is read, beside its command.
+struct Reading {
+  ptx::Language As;
+  ptx::Side Side;
+  ptx::Headers Set;
+  std::vector<std::string> NvccMacros;
+};
+
+} // namespace
+
+/// What nvcc says of itself. Clang does not by itself: CCCL would take it for nvcc.
+static std::vector<std::string> nvccMacros(const CudaToolkit &Toolkit) {
+  return {"-D__NVCC__", "-D__CUDACC_VER_MAJOR__=" + std::to_string(Toolkit.Major), "-D__CUDACC_VER_MINOR__=" + std::to_string(Toolkit.Minor),
+          "-D__CUDACC_VER_BUILD__=0"};
+}
+
+/// Whether some file asks which compiler reads it.
+static bool asksForNvcc(ArrayRef<std::string> Files) {
+  return any_of(Files, [](const std::string &File) {
+    ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer = MemoryBuffer::getFile(File);
+    return Buffer && ((*Buffer)->getBuffer().contains("__NVCC__") || (*Buffer)->getBuffer().contains("__CUDACC_VER_"));
+  });
+}
+
 /// Parses the file, where \p Changed have new text. Errors go to \p ErrorStream.
-static Expected<ParsedSource> parseWith(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Language As, ptx::Side Side,
-                                        ptx::Headers Set, ArrayRef<ptx::SourceText> Changed, raw_ostream &ErrorStream) {
-  ptx::CompileOptions Options{Toolkit.Path, Command.Arch.value_or("sm_90"), Command.Flags, Command.Directory};
+/// \p Seen is set in any case.
+static Expected<ParsedSource> parseWith(const SourceCommand &Command, const CudaToolkit &Toolkit, const Reading &How,
+                                        ArrayRef<ptx::SourceText> Changed, raw_ostream &ErrorStream, std::shared_ptr<Seen> Out) {
+  ptx::CompileOptions Options{Toolkit.Path, Command.Arch.value_or(DefaultArch), Command.Flags, Command.Directory};
+  append_range(Options.Flags, How.NvccMacros);
   Expected<std::shared_ptr<clang::CompilerInvocation>> Invocation =
-      ptx::createInvocation(mainFile(Command), Options, As, Side, Set);
+      ptx::createInvocation(mainFile(Command), Options, How.As, How.Side, How.Set);
   if (!Invocation)
     return Invocation.takeError();
   for (const ptx::SourceText &S : Changed)
@@ -110,7 +138,6 @@ static Expected<ParsedSource> parseWith(const SourceCommand &Command, const Cuda
   DiagOptions->ShowColors = ErrorStream.has_colors();
   auto Diags = makeIntrusiveRefCnt<clang::DiagnosticsEngine>(
       clang::DiagnosticIDs::create(), *DiagOptions, new clang::TextDiagnosticPrinter(ErrorStream, *DiagOptions));
-  auto Out = std::make_shared<Seen>();
   ParseAction Action(Out);
   std::unique_ptr<clang::ASTUnit> Ast(clang::ASTUnit::LoadFromCompilerInvocationAction(
       *Invocation, std::make_shared<clang::PCHContainerOperations>(), DiagOptions, Diags, &Action));
@@ -118,17 +145,33 @@ static Expected<ParsedSource> parseWith(const SourceCommand &Command, const Cuda
     return createStringError("'" + Command.SpelledFile + "' does not parse; nothing is changed");
   llvm::sort(Out->Skipped);
   Out->Skipped.erase(llvm::unique(Out->Skipped), Out->Skipped.end());
-  return ParsedSource{std::move(Ast), std::move(Out->Files), std::move(Out->Skipped)};
+  return ParsedSource{std::move(Ast), std::move(Out->Files), std::move(Out->Skipped), How.NvccMacros};
 }
 
-/// Only a parse with all headers may report errors.
+/// Only a parse with all headers may report errors. A program that asks for nvcc
+/// is read as by nvcc, if it can be: with Clang's own text it is another program.
 static Expected<ParsedSource> parseFast(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Language As, ptx::Side Side,
                                         ArrayRef<ptx::SourceText> Changed, raw_ostream &ErrorStream) {
-  Expected<ParsedSource> Lean = parseWith(Command, Toolkit, As, Side, ptx::Headers::Lean, Changed, nulls());
+  auto Try = [&](ptx::Headers Set, std::vector<std::string> Macros, raw_ostream &Errors, std::shared_ptr<Seen> Out = std::make_shared<Seen>()) {
+    return parseWith(Command, Toolkit, {As, Side, Set, std::move(Macros)}, Changed, Errors, Out);
+  };
+  auto First = std::make_shared<Seen>();
+  Expected<ParsedSource> Lean = Try(ptx::Headers::Lean, {}, nulls(), First);
+  bool HasMacros = is_contained(Command.Flags, "-D__NVCC__");
+  if (As == ptx::Language::Cuda && !HasMacros && asksForNvcc(Lean ? Lean->UserFiles : First->Files))
+    for (ptx::Headers Set : {ptx::Headers::Lean, ptx::Headers::Full}) {
+      Expected<ParsedSource> AsNvcc = Try(Set, nvccMacros(Toolkit), nulls());
+      if (AsNvcc) {
+        if (!Lean)
+          consumeError(Lean.takeError());
+        return AsNvcc;
+      }
+      consumeError(AsNvcc.takeError()); // it is read without them below
+    }
   if (Lean)
     return Lean;
   consumeError(Lean.takeError());
-  return parseWith(Command, Toolkit, As, Side, ptx::Headers::Full, Changed, ErrorStream);
+  return Try(ptx::Headers::Full, {}, ErrorStream);
 }
 
 Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Side Side, ArrayRef<ptx::SourceText> Changed) {

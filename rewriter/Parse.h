@@ -23,6 +23,8 @@ struct ParsedSource {
   /// In UserFiles, sorted. What was skipped at one #include of a file and read
   /// at another one is skipped.
   std::vector<SkippedRange> Skipped;
+  /// Flags beyond the command's, as the program asks what only nvcc defines.
+  std::vector<std::string> NvccMacros;
 };
 
 /// Prints errors as Clang does, to standard error; a file with errors is then

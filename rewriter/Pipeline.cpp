@@ -211,6 +211,8 @@ llvm::Expected<Report> runPipeline(const Options &O) {
   if (!Toolkit)
     return Toolkit.takeError();
   Out.Gpu = Gpu->Name;
+  Out.Arch = Gpu->Arch;
+  Out.Toolkit = remarkOnVersion(*Toolkit);
   Out.CostModel = spell(O.Model).str();
   Out.PtxCompiler = spell(O.Compiler).str();
   std::vector<ProgramUnit> Units;
@@ -221,6 +223,7 @@ llvm::Expected<Report> runPipeline(const Options &O) {
     llvm::Expected<SourceCommand> Command = commandFor(File, O.Flags);
     if (!Command)
       return Command.takeError();
+    Out.Units.push_back({Command->SpelledFile, Command->Arch.value_or(DefaultArch), Command->Archs, Command->Dropped});
     Units.push_back({std::move(*Command), nullptr, {}});
   }
   if (llvm::Error E = runProgram(std::move(Units), {*Toolkit, *Gpu, O}, Out))

@@ -21,6 +21,9 @@ struct SourceCommand {
   std::vector<std::string> Dropped; ///< flags of the command that Flags has no counterpart of
 };
 
+/// Code that no command names a GPU for is read for this one.
+inline constexpr char DefaultArch[] = "sm_90";
+
 struct FlagSources {
   std::optional<std::vector<std::string>> Fixed; ///< after "--"
   std::string BuildPath;                         ///< -p: folder of compile_commands.json, or the file

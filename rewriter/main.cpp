@@ -3,6 +3,7 @@
 #include "rewriter/EmitVariants.h"
 #include "rewriter/Options.h"
 #include "rewriter/Pipeline.h"
+#include "rewriter/views/CommandsView.h"
 #include "rewriter/views/FixesView.h"
 #include "rewriter/views/JsonView.h"
 #include "rewriter/views/TextView.h"
@@ -49,6 +50,8 @@ static Error writeReports(const Options &O, const Report &R) {
 /// Findings are diagnostics and go to standard error, so that standard output
 /// is a diff that patch can read; a list that was asked for is the output.
 static void printFindings(const Options &O, const Report &R) {
+  if (O.Verbose)
+    printCommands(R, errs());
   if (O.List)
     printText(R, outs());
   else if (!O.Quiet)
