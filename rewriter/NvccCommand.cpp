@@ -189,6 +189,7 @@ Error Translator::readOptionsFile(StringRef File, unsigned Depth) {
     return createStringError("cannot read options file '" + Path + "': " + Buffer.getError().message());
   if (Depth == 16)
     return createStringError("options files include each other: '" + Path + "'");
+  Result.OptionsFiles.push_back(Path.str().str());
   BumpPtrAllocator Allocator;
   StringSaver Saver(Allocator);
   SmallVector<const char *> Words;

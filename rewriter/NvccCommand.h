@@ -24,6 +24,7 @@ struct ClangFlags {
   std::vector<std::string> Flags;   ///< no compiler, input or output
   std::vector<std::string> Archs;   ///< GPUs that are named, "sm_90", the oldest first
   std::optional<std::string> Arch;  ///< the newest of them that Clang knows
+  std::vector<std::string> OptionsFiles; ///< that were read, absolute
   std::vector<std::string> Dropped; ///< flags without a place in Flags, with their values
 };
 

@@ -23,6 +23,7 @@ static cl::opt<bool> List("list", cl::desc("Only list arrays of structs, and why
 static cl::opt<bool> Quiet("quiet", cl::desc("Print errors and the diff only"), cl::cat(Category));
 static cl::opt<bool> Verbose("verbose", cl::desc("Also print how each file is read: for which GPU, and without which flags"),
                              cl::cat(Category));
+static cl::opt<bool> NoCache("no-cache", cl::desc("Neither take nor keep the output of a run over the same files"), cl::cat(Category));
 static cl::opt<std::string> LayoutName("layout", cl::desc("Give every array this layout instead of the fastest"),
                                        cl::value_desc("NAME"), cl::cat(Category));
 static cl::list<std::string> Structs("struct", cl::desc("Look at arrays of this struct only; can be repeated"),
@@ -135,6 +136,7 @@ Expected<Options> parseOptions(int Argc, const char *const *Argv) {
   O.List = List;
   O.Quiet = Quiet;
   O.Verbose = Verbose;
+  O.NoCache = NoCache;
   O.Layout = LayoutName;
   O.Structs = Structs;
   O.EmitVariants = EmitVariants;

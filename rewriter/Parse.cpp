@@ -22,6 +22,7 @@ namespace {
 /// What is seen of the user's files while they are read.
 struct Seen {
   std::vector<std::string> Files;
+  std::set<std::string> SystemFiles;
   std::vector<SkippedRange> Skipped;
 };
 
@@ -31,9 +32,12 @@ public:
 
   void LexedFileChanged(clang::FileID File, LexedFileChangeReason Reason, clang::SrcMgr::CharacteristicKind Kind,
                         clang::FileID From, clang::SourceLocation Where) override {
-    if (Reason != LexedFileChangeReason::EnterFile || Kind != clang::SrcMgr::C_User)
+    if (Reason != LexedFileChangeReason::EnterFile)
       return;
-    if (std::optional<StringRef> Path = path(File); Path && !is_contained(Out->Files, *Path))
+    std::optional<StringRef> Path = path(File);
+    if (Path && Kind != clang::SrcMgr::C_User)
+      Out->SystemFiles.insert(Path->str());
+    else if (Path && !is_contained(Out->Files, *Path))
       Out->Files.push_back(Path->str());
   }
 
@@ -145,20 +149,28 @@ static Expected<ParsedSource> parseWith(const SourceCommand &Command, const Cuda
     return createStringError("'" + Command.SpelledFile + "' does not parse; nothing is changed");
   llvm::sort(Out->Skipped);
   Out->Skipped.erase(llvm::unique(Out->Skipped), Out->Skipped.end());
-  return ParsedSource{std::move(Ast), std::move(Out->Files), std::move(Out->Skipped), How.NvccMacros};
+  return ParsedSource{std::move(Ast), std::move(Out->Files), std::move(Out->Skipped), {}, How.NvccMacros};
 }
 
 /// Only a parse with all headers may report errors. A program that asks for nvcc
 /// is read as by nvcc, if it can be: with Clang's own text it is another program.
 static Expected<ParsedSource> parseFast(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Language As, ptx::Side Side,
                                         ArrayRef<ptx::SourceText> Changed, raw_ostream &ErrorStream) {
-  auto Try = [&](ptx::Headers Set, std::vector<std::string> Macros, raw_ostream &Errors, std::shared_ptr<Seen> Out = std::make_shared<Seen>()) {
-    return parseWith(Command, Toolkit, {As, Side, Set, std::move(Macros)}, Changed, Errors, Out);
+  std::set<std::string> Read;
+  std::vector<std::string> UserFiles;
+  auto Try = [&](ptx::Headers Set, std::vector<std::string> Macros, raw_ostream &Errors) {
+    auto Out = std::make_shared<Seen>();
+    Expected<ParsedSource> Parsed = parseWith(Command, Toolkit, {As, Side, Set, std::move(Macros)}, Changed, Errors, Out);
+    UserFiles = Parsed ? Parsed->UserFiles : Out->Files;
+    Read.insert(UserFiles.begin(), UserFiles.end());
+    Read.merge(Out->SystemFiles);
+    if (Parsed)
+      Parsed->Read = Read;
+    return Parsed;
   };
-  auto First = std::make_shared<Seen>();
-  Expected<ParsedSource> Lean = Try(ptx::Headers::Lean, {}, nulls(), First);
+  Expected<ParsedSource> Lean = Try(ptx::Headers::Lean, {}, nulls());
   bool HasMacros = is_contained(Command.Flags, "-D__NVCC__");
-  if (As == ptx::Language::Cuda && !HasMacros && asksForNvcc(Lean ? Lean->UserFiles : First->Files))
+  if (As == ptx::Language::Cuda && !HasMacros && asksForNvcc(UserFiles))
     for (ptx::Headers Set : {ptx::Headers::Lean, ptx::Headers::Full}) {
       Expected<ParsedSource> AsNvcc = Try(Set, nvccMacros(Toolkit), nulls());
       if (AsNvcc) {
@@ -168,8 +180,10 @@ static Expected<ParsedSource> parseFast(const SourceCommand &Command, const Cuda
       }
       consumeError(AsNvcc.takeError()); // it is read without them below
     }
-  if (Lean)
+  if (Lean) {
+    Lean->Read = std::move(Read);
     return Lean;
+  }
   consumeError(Lean.takeError());
   return Try(ptx::Headers::Full, {}, ErrorStream);
 }

@@ -34,6 +34,7 @@ static llvm::Expected<std::shared_ptr<ParsedSource>> parseOnce(ProgramUnit &U, s
   llvm::Expected<ParsedSource> Parsed = parse(U.Command, Toolkit, ptx::Side::Host, Changed);
   if (!Parsed)
     return Parsed.takeError();
+  U.Read.insert(Parsed->Read.begin(), Parsed->Read.end());
   if (!Parsed->NvccMacros.empty()) { // from now on, and for a new compiler
     llvm::append_range(U.Command.Flags, Parsed->NvccMacros);
     U.Compiler.reset();
@@ -66,6 +67,7 @@ llvm::Expected<ProgramReading> readProgram(std::vector<ProgramUnit> &Units, cons
     llvm::Expected<ParsedSource> Device = parse(U.Command, Toolkit, ptx::Side::Device, Changed);
     if (!Device)
       return Device.takeError();
+    U.Read.insert(Device->Read.begin(), Device->Read.end());
     readUnit(Device->Ast->getASTContext(), Device->Skipped, Alone, true, Out.Records);
     readUnit(Device->Ast->getASTContext(), Device->Skipped, Alone, true, Out.Arrays);
   }

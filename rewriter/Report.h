@@ -2,6 +2,8 @@
 // mirror the JSON report, version 1; lines and columns are 1-based, 0 unknown.
 #pragma once
 
+#include "rewriter/RunInputs.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -99,6 +101,7 @@ struct Report {
   std::vector<Candidate> Candidates;
   std::vector<Change> Changes;       ///< what the winners change; not in the JSON
   std::vector<std::string> Warnings; ///< one line each
+  RunInputs Read;                    ///< not in the JSON
 };
 
 /// "rewritten", "kept", "refused" or "forced".

@@ -29,6 +29,7 @@ static Error addFlags(SourceCommand &Command, ArrayRef<std::string> Args, FlagsO
     return Translated.takeError();
   append_range(Command.Flags, Translated->Flags);
   append_range(Command.Dropped, Translated->Dropped);
+  append_range(Command.ReadFrom, Translated->OptionsFiles);
   if (!Translated->Archs.empty()) {
     Command.Archs = std::move(Translated->Archs);
     Command.Arch = std::move(Translated->Arch);
@@ -62,6 +63,10 @@ static Expected<bool> setFromDatabase(SourceCommand &Command, StringRef Path) {
   std::vector<clang::tooling::CompileCommand> Commands = (*Loaded)->getCompileCommands(Command.File);
   if (Commands.empty())
     return false;
+  SmallString<256> Database(Path);
+  if (std::error_code EC = sys::fs::make_absolute(Database))
+    return createStringError(EC, "cannot find the working directory: " + EC.message());
+  Command.ReadFrom.push_back(Database.str().str());
   SmallString<256> Directory(Commands.front().Directory);
   sys::path::make_absolute(sys::path::parent_path(Path), Directory);
   Command.Directory = Directory.str().str();

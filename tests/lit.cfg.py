@@ -34,6 +34,8 @@ config.substitutions += [
 with open(os.path.join(config.test_exec_root, ".clang-format"), "w") as style:
     style.write("BasedOnStyle: LLVM\nColumnLimit: 120\n")
 config.environment["PATH"] = os.pathsep.join([config.llvm_tools_dir, os.environ.get("PATH", "")])
+# What an earlier test run printed is no test.
+config.environment["XDG_CACHE_HOME"] = "/dev/null"
 # The tests name the toolkit; what the machine says does not matter to them.
 for name in ("CUDA_PATH", "CUDA_HOME"):
     config.environment.pop(name, None)
