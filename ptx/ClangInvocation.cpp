@@ -32,6 +32,20 @@ std::string clangResourceDir() {
   return clang::GetResourcesPath(Library);
 }
 
+/// The folder of ptx/prelude/, as loadGpu() finds its profiles.
+static Expected<std::string> preludeDir() {
+  static int Anchor;
+  std::vector<std::string> Dirs = {RESTRIDE_PRELUDE_SOURCE_DIR};
+  SmallString<256> Beside(sys::path::parent_path(sys::path::parent_path(sys::fs::getMainExecutable(nullptr, &Anchor))));
+  sys::path::append(Beside, "share", "restride", "prelude");
+  Dirs.push_back(Beside.str().str());
+  Dirs.push_back(RESTRIDE_PRELUDE_INSTALL_DIR);
+  for (const std::string &Dir : Dirs)
+    if (sys::fs::is_directory(Dir))
+      return Dir;
+  return createStringError("the headers that come with restride are missing: no folder '" + Dirs.back() + "'");
+}
+
 /// Include guards of what Headers::Lean leaves out. A header of another version
 /// with another guard is read as usual.
 static constexpr StringRef LeanGuards[] = {"__CLANG_CUDA_TEXTURE_INTRINSICS_H__", "__TEXTURE_INDIRECT_FUNCTIONS_H__",
@@ -49,10 +63,12 @@ static StringRef spell(Language L) { return L == Language::Cuda ? "cuda" : L == 
 
 /// A driver command line. The user's flags come last, so that they win.
 static std::vector<std::string> driverArguments(StringRef MainFile, const CompileOptions &Options, Language As,
-                                                Side Which, Headers Set) {
+                                                Side Which, Headers Set, const std::string &Prelude) {
   std::vector<std::string> Args = {"clang", "-x", spell(As).str(), "-resource-dir=" + clangResourceDir(),
                                    // Warnings about the user's code are not this tool's business.
-                                   "-w", "-Wno-unknown-cuda-version"};
+                                   "-w", "-Wno-unknown-cuda-version",
+                                   // GCC only warns of it.
+                                   "-Wno-register"};
   if (!Options.WorkingDirectory.empty())
     Args.push_back("-working-directory=" + Options.WorkingDirectory);
   if (As == Language::Cuda) // Newer toolkits drop architectures that Clang still knows.
@@ -67,6 +83,9 @@ static std::vector<std::string> driverArguments(StringRef MainFile, const Compil
   if (Set == Headers::Lean)
     for (StringRef Guard : LeanGuards)
       Args.push_back(("-D" + Guard).str());
+  Args.insert(Args.end(), {"-idirafter", Prelude});
+  if (As == Language::Cuda)
+    Args.insert(Args.end(), {"-include", "restride_nvcc.h"});
   ArrayRef<std::string> Flags = Options.Flags;
   for (size_t I = 0; I < Flags.size(); ++I)
     if (Flags[I] == "-x")
@@ -93,7 +112,10 @@ static Error firstError(const clang::TextDiagnosticBuffer &Buffer, StringRef Fal
 
 Expected<std::shared_ptr<clang::CompilerInvocation>>
 createInvocation(StringRef MainFile, const CompileOptions &Options, Language As, Side Which, Headers Set) {
-  std::vector<std::string> Strings = driverArguments(MainFile, Options, As, Which, Set);
+  Expected<std::string> Prelude = preludeDir();
+  if (!Prelude)
+    return Prelude.takeError();
+  std::vector<std::string> Strings = driverArguments(MainFile, Options, As, Which, Set, *Prelude);
   std::vector<const char *> Args;
   for (const std::string &S : Strings)
     Args.push_back(S.c_str());

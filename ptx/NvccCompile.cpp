@@ -102,6 +102,8 @@ std::vector<std::string> NvccCompiler::arguments(const TemporaryTree &Tree) cons
     } else if (is_contained({"-D", "-U"}, Flag) && I + 1 < Flags.size()) {
       Args.push_back(Flag.str());
       Args.push_back(Flags[++I]);
+    } else if (Flag == "-D__NVCC__" || Flag.starts_with("-D__CUDACC_")) {
+      continue; // its own
     } else if (Flag.starts_with("-D") || Flag.starts_with("-U")) {
       Args.push_back(Flag.str());
     }

@@ -44,6 +44,9 @@ static std::string keyOf(const clang::CompilerInvocation &Invocation) {
   return utohexstr(xxh3_64bits(All), /*LowerCase=*/true, /*Width=*/16);
 }
 
+/// What is known of the files that it was made from.
+static std::string stampsOf(StringRef Pch) { return (Pch + ".files").str(); }
+
 /// "size time path", a line per file.
 static std::string stamp(StringRef Path) {
   sys::fs::file_status Status;
@@ -52,6 +55,9 @@ static std::string stamp(StringRef Path) {
   return utostr(Status.getSize()) + " " + std::to_string(Status.getLastModificationTime().time_since_epoch().count()) + " " +
          Path.str() + "\n";
 }
+
+/// The path of a line that stamp() wrote.
+static StringRef pathOf(StringRef Line) { return Line.split(' ').second.split(' ').second; }
 
 static bool isFresh(StringRef Stamps) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> Text = MemoryBuffer::getFile(Stamps);
@@ -63,7 +69,7 @@ static bool isFresh(StringRef Stamps) {
     if (End == StringRef::npos)
       return false; // cut off
     StringRef Line = Rest.take_front(End + 1);
-    if (stamp(Line.split(' ').second.split(' ').second.drop_back()) != Line)
+    if (stamp(pathOf(Line).drop_back()) != Line)
       return false;
     Rest = Rest.drop_front(End + 1);
   }
@@ -157,7 +163,7 @@ static std::string find(const clang::CompilerInvocation &Invocation) {
     return "";
   SmallString<256> Pch(Folder);
   sys::path::append(Pch, Prefix + keyOf(Invocation));
-  std::string Stamps = (Pch + ".files").str();
+  std::string Stamps = stampsOf(Pch);
   auto Usable = [&] { return sys::fs::exists(Pch) && isFresh(Stamps); };
   if (Usable())
     return Pch.str().str();
@@ -185,6 +191,19 @@ void usePrecompiledToolkit(clang::CompilerInvocation &Invocation) {
     return;
   Preprocessor.ImplicitPCHInclude = Pch;
   Preprocessor.Includes.erase(Preprocessor.Includes.begin());
+}
+
+std::vector<std::string> precompiledFiles(const clang::CompilerInvocation &Invocation) {
+  const std::string &Pch = Invocation.getPreprocessorOpts().ImplicitPCHInclude;
+  ErrorOr<std::unique_ptr<MemoryBuffer>> Text = MemoryBuffer::getFile(stampsOf(Pch));
+  std::vector<std::string> Out;
+  if (Pch.empty() || !Text)
+    return Out;
+  SmallVector<StringRef> Lines;
+  (*Text)->getBuffer().split(Lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef Line : drop_begin(Lines)) // the first is the precompiled file
+    Out.push_back(pathOf(Line).str());
+  return Out;
 }
 
 } // namespace restride::ptx

@@ -5,6 +5,9 @@
 // used only while all files that went into it have the size and time they had.
 #pragma once
 
+#include <string>
+#include <vector>
+
 namespace clang {
 class CompilerInvocation;
 } // namespace clang
@@ -15,5 +18,8 @@ namespace restride::ptx {
 /// there is none, and none can be made or kept, it stays as it is: slower, and
 /// the same. The folder is restride/ in $XDG_CACHE_HOME or ~/.cache.
 void usePrecompiledToolkit(clang::CompilerInvocation &Invocation);
+
+/// The files that the precompiled headers of \p Invocation were made from.
+std::vector<std::string> precompiledFiles(const clang::CompilerInvocation &Invocation);
 
 } // namespace restride::ptx

@@ -2,6 +2,8 @@
 
 #include "rewriter/Unread.h"
 
+#include "clang/Basic/Cuda.h"
+#include "clang/Basic/Version.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -9,6 +11,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/VersionTuple.h"
 
 #include <optional>
 
@@ -52,6 +55,14 @@ static std::optional<CudaToolkit> toolkitOfNvccOnPath() {
   if (!Nvcc || sys::fs::real_path(*Nvcc, Real))
     return std::nullopt;
   return toolkitAt(sys::path::parent_path(sys::path::parent_path(Real)));
+}
+
+std::string remarkOnVersion(const CudaToolkit &Toolkit) {
+  VersionTuple Version(Toolkit.Major, Toolkit.Minor);
+  if (clang::ToCudaVersion(Version) <= clang::CudaVersion::PARTIALLY_SUPPORTED)
+    return "";
+  return ("CUDA " + Version.getAsString() + " is newer than Clang " CLANG_VERSION_STRING " knows, and is read as CUDA " +
+          clang::CudaVersionToString(clang::CudaVersion::PARTIALLY_SUPPORTED));
 }
 
 Expected<CudaToolkit> findCudaToolkit(StringRef CudaPath) {

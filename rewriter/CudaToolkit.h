@@ -19,4 +19,7 @@ struct CudaToolkit {
 /// the user names and that holds no toolkit is an error, never passed over.
 llvm::Expected<CudaToolkit> findCudaToolkit(llvm::StringRef CudaPath);
 
+/// One line about a version that Clang does not know, or nothing.
+std::string remarkOnVersion(const CudaToolkit &Toolkit);
+
 } // namespace restride

@@ -1,98 +1,32 @@
 #include "rewriter/NvccCommand.h"
 
-#include "clang/Options/Options.h"
+#include "rewriter/HostFlags.h"
+#include "rewriter/NvccOptions.h"
+
+#include "clang/Basic/OffloadArch.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Option/ArgList.h"
-#include "llvm/Option/OptTable.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
+#include <set>
+
 namespace restride {
 using namespace llvm;
 
-namespace {
-
-/// What becomes of an option.
-enum class Action {
-  Drop,
-  As,          ///< Rule::Clang, then the value as its own or a joined argument
-  Arch,        ///< notes the GPU
-  Host,        ///< flags for the host compiler, separated by commas
-  Optionsfile, ///< more arguments
-  FastMath,
-  IfTrue,  ///< Rule::Clang if the value is true
-  IfFalse, ///< Rule::Clang if the value is false
-};
-
-/// How an option takes its value.
-enum class Takes {
-  Nothing,
-  Value,  ///< "-x v" and "-x=v"
-  Joined, ///< also "-xv"
-};
-
-struct Rule {
-  const char *Names; ///< separated by spaces
-  Takes Value;
-  Action Do;
-  const char *Clang = "";
-};
-
-} // namespace
-
-/// nvcc's options, long and short, and those of Clang and GCC that this tool
-/// sets itself. The first match counts, so longer names come before the
-/// one-letter options that they begin with.
-static constexpr Rule Rules[] = {
-    // The program's meaning: kept.
-    {"-std --std", Takes::Value, Action::As, "-std="},
-    {"-isystem --system-include", Takes::Value, Action::As, "-isystem"},
-    {"-include --pre-include", Takes::Value, Action::As, "-include"},
-    {"-x --x", Takes::Joined, Action::As, "-x"}, // nvcc's names of languages, which ptx::languageOf reads
-    {"--include-path", Takes::Value, Action::As, "-I"},
-    {"--define-macro", Takes::Value, Action::As, "-D"},
-    {"--undefine-macro", Takes::Value, Action::As, "-U"},
-    {"-rdc --relocatable-device-code", Takes::Value, Action::IfTrue, "-fgpu-rdc"},
-    {"-dc --device-c -dw --device-w", Takes::Nothing, Action::As, "-fgpu-rdc"},
-    {"-use_fast_math --use_fast_math", Takes::Nothing, Action::FastMath},
-    {"-ftz --ftz", Takes::Value, Action::IfTrue, "-fgpu-flush-denormals-to-zero"},
-    {"-fmad --fmad", Takes::Value, Action::IfFalse, "-ffp-contract=off"},
-    {"-default-stream --default-stream", Takes::Value, Action::As, "-fgpu-default-stream="},
-    {"-Xcompiler --compiler-options", Takes::Value, Action::Host},
-    {"-optf --options-file", Takes::Value, Action::Optionsfile},
-    // The GPU: the profile decides, but the newest one named is worth knowing.
-    {"-gencode --generate-code -arch --gpu-architecture -code --gpu-code --cuda-gpu-arch --offload-arch", Takes::Value,
-     Action::Arch},
-    // How and where the build works, what it warns of, how it links: dropped.
-    {"-ccbin --compiler-bindir -Xptxas --ptxas-options -Xcudafe --cudafe-options -Xlinker --linker-options -Xnvlink "
-     "--nvlink-options -Xarchive --archive-options -Xcicc -Xfatbinary -t --threads -split-compile --split-compile "
-     "-maxrregcount --maxrregcount -diag-suppress --diag-suppress -diag-error --diag-error -diag-warn --diag-warn "
-     "-cudart --cudart -cudadevrt --cudadevrt -o --output-file -odir --output-directory -keep-dir --keep-dir "
-     "-objtemp -idp -ddp -dp -MF -MT -MQ --dependency-output --dependency-target-name -prec-div --prec-div "
-     "-prec-sqrt --prec-sqrt -machine --machine -m -brief-diag --brief-diagnostics -jump-table-density "
-     "-target-dir --target-directory -cuda-path --cuda-path -nvcc-options",
-     Takes::Value, Action::Drop},
-    {"-L -l --library --library-path -O --optimize", Takes::Joined, Action::Drop},
-    {"-c --compile -dlto --dlink-time-opt -dlink --device-link -link --link -lib --lib -ptx --ptx -cubin --cubin "
-     "-fatbin --fatbin -cuda --cuda -run --run -shared --shared -static -G --device-debug -g --debug -pg --profile "
-     "-lineinfo --generate-line-info -keep --keep -save-temps --save-temps -clean --clean-targets -dryrun --dryrun -v "
-     "--verbose -time --time -res-usage --resource-usage -src-in-ptx --source-in-ptx -restrict --restrict -w "
-     "--disable-warnings -extended-lambda --extended-lambda -expt-extended-lambda --expt-extended-lambda "
-     "-expt-relaxed-constexpr --expt-relaxed-constexpr -forward-unknown-to-host-compiler "
-     "--forward-unknown-to-host-compiler -forward-unknown-opts --forward-unknown-opts -forward-unknown-to-host-linker "
-     "--forward-unknown-to-host-linker -extra-device-vectorization --extra-device-vectorization -M -MM -MD -MMD -MP "
-     "-MG -m64 -m32 -E --preprocess -S -emit-llvm -fsyntax-only --cuda-host-only --cuda-device-only -pthread -pipe "
-     "-noprof --no-align-double -no-compress --no-compress -err-no --display-error-number -Wno-deprecated-gpu-targets",
-     Takes::Nothing, Action::Drop},
-};
+FlagsOf compilerOf(StringRef Program) {
+  StringRef Name = sys::path::filename(Program);
+  if (Name.contains("nvcc"))
+    return FlagsOf::Nvcc;
+  return Name.contains("clang") ? FlagsOf::Any : FlagsOf::Gcc;
+}
 
 /// Clang's options whose value is an argument of its own.
 static bool takesNextArgument(StringRef Arg) {
-  return is_contained({"-Xclang", "-I", "-D", "-U", "-iquote", "-idirafter", "-imacros", "-isysroot", "-target",
-                       "-mllvm", "-resource-dir", "--sysroot", "-Xpreprocessor", "--param", "-cxx-isystem"},
+  return is_contained({"-Xclang", "-iquote", "-idirafter", "-imacros", "-isysroot", "-target", "-mllvm", "-resource-dir", "--sysroot",
+                       "-Xpreprocessor", "--param", "-cxx-isystem", "-Xarch_host", "-Xarch_device"},
                       Arg);
 }
 
@@ -103,26 +37,35 @@ static bool isWerrorKind(StringRef Arg) {
                       Arg);
 }
 
-/// Whether the program's meaning may hang on a flag for the host compiler that
-/// Clang understands too.
-static bool isHostFlagForClang(StringRef Flag) {
-  if (Flag.starts_with("-D") || Flag.starts_with("-U") || Flag.starts_with("-I") || Flag.starts_with("-std="))
-    return true;
-  if (!Flag.starts_with("-f") && !Flag.starts_with("-m"))
-    return false;
-  unsigned MissingIndex = 0, MissingCount = 0;
-  std::string Text = Flag.str();
-  const char *Argument = Text.c_str();
-  opt::InputArgList Parsed = clang::getDriverOptTable().ParseArgs(Argument, MissingIndex, MissingCount,
-                                                                  opt::Visibility(clang::options::ClangOption));
-  return !Parsed.hasArg(clang::options::OPT_UNKNOWN, clang::options::OPT_INPUT);
+/// Options whose values are kept, but not as flags at once.
+static constexpr NvccAction Elsewhere[] = {NvccAction::Arch, NvccAction::Host, NvccAction::OptionsFile,
+                                          NvccAction::IfTrue, NvccAction::IfFalse};
+
+/// Nobody expects to find the step of the build and its output among the flags.
+static bool isBuildStep(StringRef Arg) {
+  return is_contained({"-c", "--compile", "-o", "--output-file"}, Arg);
+}
+
+/// nvcc's lists: separated by commas, but not behind a backslash.
+static std::vector<std::string> splitList(StringRef Value) {
+  std::vector<std::string> Out(1);
+  for (size_t I = 0; I < Value.size(); ++I) {
+    if (Value[I] == ',') {
+      Out.emplace_back();
+      continue;
+    }
+    if (Value.substr(I).starts_with("\\,"))
+      ++I;
+    Out.back() += Value[I];
+  }
+  return Out;
 }
 
 namespace {
 
 class Translator {
 public:
-  explicit Translator(StringRef Directory) : Directory(Directory) {}
+  Translator(StringRef Directory, FlagsOf Whose) : Directory(Directory), Whose(Whose) {}
 
   Error run(ArrayRef<std::string> Args, unsigned Depth = 0) {
     for (size_t I = 0; I < Args.size(); ++I)
@@ -131,99 +74,108 @@ public:
     return Error::success();
   }
 
-  ClangFlags Result;
+  ClangFlags finish();
 
 private:
   Error one(ArrayRef<std::string> Args, size_t &I, unsigned Depth);
-  Error apply(const Rule &R, StringRef Value, unsigned Depth);
+  Error apply(const NvccMatch &M, StringRef Value, unsigned Depth);
+  void addAs(const NvccMatch &M, StringRef Value);
+  void addUnknown(ArrayRef<std::string> Args, size_t &I);
   Error readOptionsFile(StringRef File, unsigned Depth);
   void noteArchs(StringRef Text);
 
   StringRef Directory;
+  FlagsOf Whose;
+  ClangFlags Result;
+  std::vector<std::string> Host; ///< flags for the host compiler
+  std::set<unsigned> Archs;
 };
 
 } // namespace
 
-/// The value of \p Arg under \p R, from \p Next where it is an argument of its
-/// own, or nothing if \p R is not about \p Arg.
-static std::optional<StringRef> match(const Rule &R, StringRef Arg, StringRef Next, bool &UsesNext) {
-  UsesNext = false;
-  for (StringRef Name : split(R.Names, ' ')) {
-    StringRef Rest = Arg;
-    if (!Rest.consume_front(Name))
-      continue;
-    if (Rest.empty()) {
-      UsesNext = R.Value != Takes::Nothing && !(R.Value == Takes::Joined && Name == "-O");
-      return UsesNext ? Next : "";
-    }
-    if (R.Value != Takes::Nothing && Rest.consume_front("="))
-      return Rest;
-    if (R.Value == Takes::Joined)
-      return Rest;
-  }
-  return std::nullopt;
-}
-
 Error Translator::one(ArrayRef<std::string> Args, size_t &I, unsigned Depth) {
   StringRef Arg = Args[I];
-  StringRef Next = I + 1 < Args.size() ? StringRef(Args[I + 1]) : StringRef();
-  if (!Arg.starts_with("-")) // an input
+  if (Arg.starts_with("@") && Arg.size() > 1)
+    return readOptionsFile(Arg.drop_front(), Depth);
+  if (!Arg.starts_with("-") || Arg == "-") // an input
     return Error::success();
   if (Arg == "-Werror" || Arg == "--Werror") {
-    I += isWerrorKind(Next);
+    bool HasKind = I + 1 < Args.size() && isWerrorKind(Args[I + 1]);
+    Result.Dropped.push_back(HasKind ? (Arg + " " + Args[++I]).str() : Arg.str());
     return Error::success();
   }
-  bool UsesNext = false;
-  for (const Rule &R : Rules)
-    if (std::optional<StringRef> Value = match(R, Arg, Next, UsesNext)) {
-      if (UsesNext && ++I == Args.size())
-        return createStringError("compiler flag '" + Arg + "' lacks its value");
-      return apply(R, *Value, Depth);
-    }
-  if (Arg.starts_with("-W"))
+  std::optional<NvccMatch> M = findNvccOption(Arg);
+  if (!M && (Arg.starts_with("-W") || Arg.starts_with("--W"))) {
+    Result.Dropped.push_back(Arg.str());
     return Error::success();
-  Result.Flags.push_back(Arg.str());
-  if (takesNextArgument(Arg)) {
-    if (++I == Args.size())
-      return createStringError("compiler flag '" + Arg + "' lacks its value");
-    Result.Flags.push_back(Next.str());
   }
+  if (!M && takesNextArgument(Arg) && I + 1 == Args.size())
+    return createStringError("compiler flag '" + Arg + "' lacks its value");
+  if (!M) {
+    addUnknown(Args, I);
+    return Error::success();
+  }
+  if (M->TakesNext && I + 1 == Args.size())
+    return createStringError("compiler flag '" + Arg + "' lacks its value");
+  StringRef Value = M->TakesNext ? StringRef(Args[++I]) : M->Value.value_or("");
+  size_t Before = Result.Flags.size();
+  if (Error E = apply(*M, Value, Depth))
+    return E;
+  bool HasPlace = Result.Flags.size() > Before || is_contained(Elsewhere, M->Option->Do) || isBuildStep(Arg);
+  if (!HasPlace)
+    Result.Dropped.push_back(M->TakesNext ? (Arg + " " + Value).str() : Arg.str());
   return Error::success();
 }
 
-Error Translator::apply(const Rule &R, StringRef Value, unsigned Depth) {
-  switch (R.Do) {
-  case Action::Drop:
-    break;
-  case Action::As:
-    if (R.Value == Takes::Nothing) {
-      Result.Flags.push_back(R.Clang);
-    } else if (StringRef(R.Clang).ends_with("=")) {
-      Result.Flags.push_back((R.Clang + Value).str());
+void Translator::addUnknown(ArrayRef<std::string> Args, size_t &I) {
+  std::vector<std::string> &To = Whose == FlagsOf::Any ? Result.Flags : Host;
+  To.push_back(Args[I]);
+  if (takesNextArgument(Args[I]))
+    To.push_back(Args[++I]);
+}
+
+void Translator::addAs(const NvccMatch &M, StringRef Value) {
+  StringRef Clang = M.Option->Clang;
+  if (M.Option->Value == NvccValue::None) {
+    Result.Flags.push_back(Clang.str());
+    return;
+  }
+  bool IsList = Whose == FlagsOf::Nvcc && M.Option->Value != NvccValue::One && Clang != "-x";
+  for (const std::string &Part : IsList ? splitList(Value) : std::vector<std::string>{Value.str()})
+    if (Clang.ends_with("=") || (M.IsJoined && Clang != "-x")) {
+      Result.Flags.push_back(Clang.str() + Part);
     } else {
-      Result.Flags.push_back(R.Clang);
-      Result.Flags.push_back(Value.str());
+      Result.Flags.push_back(Clang.str());
+      Result.Flags.push_back(Part);
     }
+}
+
+Error Translator::apply(const NvccMatch &M, StringRef Value, unsigned Depth) {
+  switch (M.Option->Do) {
+  case NvccAction::Drop:
     break;
-  case Action::Arch:
+  case NvccAction::As:
+    addAs(M, Value);
+    break;
+  case NvccAction::Arch:
     noteArchs(Value);
     break;
-  case Action::Host:
-    for (StringRef Part : split(Value, ','))
-      for (StringRef Flag : split(Part, ' '))
-        if (isHostFlagForClang(Flag))
-          Result.Flags.push_back(Flag.str());
+  case NvccAction::Host:
+    append_range(Host, splitHostFlags(Value));
     break;
-  case Action::Optionsfile:
-    return readOptionsFile(Value, Depth);
-  case Action::FastMath:
+  case NvccAction::OptionsFile:
+    for (const std::string &File : splitList(Value))
+      if (Error E = readOptionsFile(File, Depth))
+        return E;
+    break;
+  case NvccAction::FastMath:
     Result.Flags.insert(Result.Flags.end(),
                         {"-fgpu-approx-transcendentals", "-fgpu-flush-denormals-to-zero", "-fapprox-func"});
     break;
-  case Action::IfTrue:
-  case Action::IfFalse:
-    if (Value == (R.Do == Action::IfTrue ? "true" : "false"))
-      Result.Flags.push_back(R.Clang);
+  case NvccAction::IfTrue:
+  case NvccAction::IfFalse:
+    if (Value == (M.Option->Do == NvccAction::IfTrue ? "true" : "false"))
+      Result.Flags.push_back(M.Option->Clang);
     break;
   }
   return Error::success();
@@ -237,6 +189,7 @@ Error Translator::readOptionsFile(StringRef File, unsigned Depth) {
     return createStringError("cannot read options file '" + Path + "': " + Buffer.getError().message());
   if (Depth == 16)
     return createStringError("options files include each other: '" + Path + "'");
+  Result.OptionsFiles.push_back(Path.str().str());
   BumpPtrAllocator Allocator;
   StringSaver Saver(Allocator);
   SmallVector<const char *> Words;
@@ -246,25 +199,30 @@ Error Translator::readOptionsFile(StringRef File, unsigned Depth) {
 
 void Translator::noteArchs(StringRef Text) {
   static constexpr StringRef Prefixes[] = {"sm_", "compute_"};
-  unsigned Newest = 0;
-  if (Result.Arch)
-    StringRef(*Result.Arch).drop_front(3).consumeInteger(10, Newest);
   for (StringRef Prefix : Prefixes)
     for (size_t At = Text.find(Prefix); At != StringRef::npos; At = Text.find(Prefix, At + 1)) {
       StringRef Number = Text.substr(At + Prefix.size());
       unsigned Arch = 0;
-      if (!Number.consumeInteger(10, Arch) && Arch > Newest) {
-        Newest = Arch;
-        Result.Arch = "sm_" + std::to_string(Arch);
-      }
+      if (!Number.consumeInteger(10, Arch))
+        Archs.insert(Arch);
     }
 }
 
-Expected<ClangFlags> translateFlags(ArrayRef<std::string> Args, StringRef Directory) {
-  Translator T(Directory);
+ClangFlags Translator::finish() {
+  keepHostFlags(Host, Result.Flags, Result.Dropped);
+  for (unsigned Arch : Archs) {
+    Result.Archs.push_back("sm_" + std::to_string(Arch));
+    if (clang::StringToOffloadArch(Result.Archs.back()) != clang::OffloadArch::UNKNOWN)
+      Result.Arch = Result.Archs.back();
+  }
+  return std::move(Result);
+}
+
+Expected<ClangFlags> translateFlags(ArrayRef<std::string> Args, StringRef Directory, FlagsOf Whose) {
+  Translator T(Directory, Whose);
   if (Error E = T.run(Args))
     return E;
-  return std::move(T.Result);
+  return T.finish();
 }
 
 } // namespace restride

@@ -24,6 +24,9 @@ static cl::opt<bool> Quiet("quiet", cl::desc("Print errors and the diff only"), 
 static cl::opt<bool> Hook("hook", cl::desc("Take FILE... as what a commit changes: files without a command in a\ncompile_commands.json are programs of their own, and one that\ncannot be read is skipped with a hint"),
                           cl::cat(Category));
 static cl::opt<bool> Strict("strict", cl::desc("With --hook: a file that cannot be read is an error"), cl::cat(Category));
+static cl::opt<bool> Verbose("verbose", cl::desc("Also print how each file is read: for which GPU, and without which flags"),
+                             cl::cat(Category));
+static cl::opt<bool> NoCache("no-cache", cl::desc("Neither take nor keep the output of a run over the same files"), cl::cat(Category));
 static cl::opt<std::string> LayoutName("layout", cl::desc("Give every array this layout instead of the fastest"),
                                        cl::value_desc("NAME"), cl::cat(Category));
 static cl::list<std::string> Structs("struct", cl::desc("Look at arrays of this struct only; can be repeated"),
@@ -151,6 +154,8 @@ Expected<Options> parseOptions(int Argc, const char *const *Argv) {
   O.Hook = Hook;
   O.Strict = Strict;
   O.Quiet = Quiet;
+  O.Verbose = Verbose;
+  O.NoCache = NoCache;
   O.Layout = LayoutName;
   O.Structs = Structs;
   O.EmitVariants = EmitVariants;

@@ -21,7 +21,7 @@ llvm::StringRef spell(PtxCompiler C);
 
 struct Options {
   std::vector<std::string> Files; ///< as the user typed them; none: all of the database
-  bool InPlace = false, Check = false, List = false, Quiet = false;
+  bool InPlace = false, Check = false, List = false, Quiet = false, Verbose = false, NoCache = false;
   bool Hook = false, Strict = false; ///< see Hook.h
   std::string Layout;               ///< forced; empty: choose
   std::vector<std::string> Structs; ///< only these records; empty: all

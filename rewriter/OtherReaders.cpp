@@ -60,16 +60,23 @@ static bool readsHeader(StringRef File, StringRef Header) {
   return false;
 }
 
-std::optional<std::string> otherReader(StringRef Header, StringRef Root, ArrayRef<std::string> Read) {
+std::vector<std::string> sourcesBelow(StringRef Root) {
+  std::vector<std::string> Out;
   std::error_code EC;
   for (sys::fs::recursive_directory_iterator I(Root, EC, false), End; I != End && !EC; I.increment(EC)) {
-    if (sys::path::filename(I->path()).starts_with(".")) {
+    if (sys::path::filename(I->path()).starts_with("."))
       I.no_push();
-      continue;
-    }
-    if (isSource(I->path()) && !is_contained(Read, I->path()) && readsHeader(I->path(), Header))
-      return I->path();
+    else if (isSource(I->path()))
+      Out.push_back(I->path());
   }
+  llvm::sort(Out);
+  return Out;
+}
+
+std::optional<std::string> otherReader(StringRef Header, StringRef Root, ArrayRef<std::string> Read) {
+  for (const std::string &Path : sourcesBelow(Root))
+    if (!is_contained(Read, Path) && readsHeader(Path, Header))
+      return Path;
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 #include "rewriter/Parse.h"
 
 #include "ptx/ClangInvocation.h"
+#include "ptx/ToolkitHeaders.h"
 #include "rewriter/Unread.h"
 
 #include "clang/Basic/DiagnosticIDs.h"
@@ -23,6 +24,7 @@ namespace {
 /// What is seen of the user's files while they are read.
 struct Seen {
   std::vector<std::string> Files;
+  std::set<std::string> SystemFiles;
   std::vector<SkippedRange> Skipped;
 };
 
@@ -32,9 +34,12 @@ public:
 
   void LexedFileChanged(clang::FileID File, LexedFileChangeReason Reason, clang::SrcMgr::CharacteristicKind Kind,
                         clang::FileID From, clang::SourceLocation Where) override {
-    if (Reason != LexedFileChangeReason::EnterFile || Kind != clang::SrcMgr::C_User)
+    if (Reason != LexedFileChangeReason::EnterFile)
       return;
-    if (std::optional<StringRef> Path = path(File); Path && !is_contained(Out->Files, *Path))
+    std::optional<StringRef> Path = path(File);
+    if (Path && Kind != clang::SrcMgr::C_User)
+      Out->SystemFiles.insert(Path->str());
+    else if (Path && !is_contained(Out->Files, *Path))
       Out->Files.push_back(Path->str());
   }
 
@@ -97,21 +102,50 @@ static StringRef mainFile(const SourceCommand &Command) {
   return Spelled == Command.File ? Command.SpelledFile : Command.File;
 }
 
+namespace {
+
+/// How the program is read, beside its command.
+struct Reading {
+  ptx::Language As;
+  ptx::Side Side;
+  ptx::Headers Set;
+  std::vector<std::string> NvccMacros;
+};
+
+} // namespace
+
+/// What nvcc says of itself. Clang does not by itself: CCCL would take it for nvcc.
+static std::vector<std::string> nvccMacros(const CudaToolkit &Toolkit) {
+  return {"-D__NVCC__", "-D__CUDACC_VER_MAJOR__=" + std::to_string(Toolkit.Major), "-D__CUDACC_VER_MINOR__=" + std::to_string(Toolkit.Minor),
+          "-D__CUDACC_VER_BUILD__=0"};
+}
+
+/// Whether some file asks which compiler reads it.
+static bool asksForNvcc(ArrayRef<std::string> Files) {
+  return any_of(Files, [](const std::string &File) {
+    ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer = MemoryBuffer::getFile(File);
+    return Buffer && ((*Buffer)->getBuffer().contains("__NVCC__") || (*Buffer)->getBuffer().contains("__CUDACC_VER_"));
+  });
+}
+
 /// Parses the file, where \p Changed have new text. Errors go to \p ErrorStream.
-static Expected<ParsedSource> parseWith(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Language As, ptx::Side Side,
-                                        ptx::Headers Set, ArrayRef<ptx::SourceText> Changed, raw_ostream &ErrorStream) {
-  ptx::CompileOptions Options{Toolkit.Path, Command.Arch.value_or("sm_90"), Command.Flags, Command.Directory};
+/// \p Seen is set in any case.
+static Expected<ParsedSource> parseWith(const SourceCommand &Command, const CudaToolkit &Toolkit, const Reading &How,
+                                        ArrayRef<ptx::SourceText> Changed, raw_ostream &ErrorStream, std::shared_ptr<Seen> Out) {
+  ptx::CompileOptions Options{Toolkit.Path, Command.Arch.value_or(DefaultArch), Command.Flags, Command.Directory};
+  append_range(Options.Flags, How.NvccMacros);
   Expected<std::shared_ptr<clang::CompilerInvocation>> Invocation =
-      ptx::createInvocation(mainFile(Command), Options, As, Side, Set);
+      ptx::createInvocation(mainFile(Command), Options, How.As, How.Side, How.Set);
   if (!Invocation)
     return Invocation.takeError();
+  for (std::string &File : ptx::precompiledFiles(**Invocation))
+    Out->SystemFiles.insert(std::move(File));
   for (const ptx::SourceText &S : Changed)
     (*Invocation)->getPreprocessorOpts().addRemappedFile(S.Path, MemoryBuffer::getMemBufferCopy(S.Text).release());
   auto DiagOptions = std::make_shared<clang::DiagnosticOptions>((*Invocation)->getDiagnosticOpts());
   DiagOptions->ShowColors = ErrorStream.has_colors();
   auto Diags = makeIntrusiveRefCnt<clang::DiagnosticsEngine>(
       clang::DiagnosticIDs::create(), *DiagOptions, new clang::TextDiagnosticPrinter(ErrorStream, *DiagOptions));
-  auto Out = std::make_shared<Seen>();
   ParseAction Action(Out);
   std::unique_ptr<clang::ASTUnit> Ast(clang::ASTUnit::LoadFromCompilerInvocationAction(
       *Invocation, std::make_shared<clang::PCHContainerOperations>(), DiagOptions, Diags, &Action));
@@ -119,7 +153,7 @@ static Expected<ParsedSource> parseWith(const SourceCommand &Command, const Cuda
     return make_error<Unread>("'" + Command.SpelledFile + "' does not parse; nothing is changed");
   llvm::sort(Out->Skipped);
   Out->Skipped.erase(llvm::unique(Out->Skipped), Out->Skipped.end());
-  return ParsedSource{std::move(Ast), std::move(Out->Files), std::move(Out->Skipped)};
+  return ParsedSource{std::move(Ast), std::move(Out->Files), std::move(Out->Skipped), {}, How.NvccMacros};
 }
 
 /// The first error among \p Messages, which a compiler printed.
@@ -128,14 +162,40 @@ static StringRef firstError(StringRef Messages) {
   return At == StringRef::npos ? "it does not parse" : Messages.substr(At + 7).split('\n').first;
 }
 
-/// Only a parse with all headers may report errors.
+/// Only a parse with all headers may report errors. A program that asks for nvcc
+/// is read as by nvcc, if it can be: with Clang's own text it is another program.
 static Expected<ParsedSource> parseFast(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Language As, ptx::Side Side,
                                         ArrayRef<ptx::SourceText> Changed, raw_ostream &ErrorStream) {
-  Expected<ParsedSource> Lean = parseWith(Command, Toolkit, As, Side, ptx::Headers::Lean, Changed, nulls());
-  if (Lean)
+  std::set<std::string> Read;
+  std::vector<std::string> UserFiles;
+  auto Try = [&](ptx::Headers Set, std::vector<std::string> Macros, raw_ostream &Errors) {
+    auto Out = std::make_shared<Seen>();
+    Expected<ParsedSource> Parsed = parseWith(Command, Toolkit, {As, Side, Set, std::move(Macros)}, Changed, Errors, Out);
+    UserFiles = Parsed ? Parsed->UserFiles : Out->Files;
+    Read.insert(UserFiles.begin(), UserFiles.end());
+    Read.merge(Out->SystemFiles);
+    if (Parsed)
+      Parsed->Read = Read;
+    return Parsed;
+  };
+  Expected<ParsedSource> Lean = Try(ptx::Headers::Lean, {}, nulls());
+  bool HasMacros = is_contained(Command.Flags, "-D__NVCC__");
+  if (As == ptx::Language::Cuda && !HasMacros && asksForNvcc(UserFiles))
+    for (ptx::Headers Set : {ptx::Headers::Lean, ptx::Headers::Full}) {
+      Expected<ParsedSource> AsNvcc = Try(Set, nvccMacros(Toolkit), nulls());
+      if (AsNvcc) {
+        if (!Lean)
+          consumeError(Lean.takeError());
+        return AsNvcc;
+      }
+      consumeError(AsNvcc.takeError()); // it is read without them below
+    }
+  if (Lean) {
+    Lean->Read = std::move(Read);
     return Lean;
+  }
   consumeError(Lean.takeError());
-  return parseWith(Command, Toolkit, As, Side, ptx::Headers::Full, Changed, ErrorStream);
+  return Try(ptx::Headers::Full, {}, ErrorStream);
 }
 
 Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Side Side, ArrayRef<ptx::SourceText> Changed) {

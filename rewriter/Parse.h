@@ -11,6 +11,7 @@
 #include "clang/Frontend/ASTUnit.h"
 
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace restride {
@@ -23,6 +24,9 @@ struct ParsedSource {
   /// In UserFiles, sorted. What was skipped at one #include of a file and read
   /// at another one is skipped.
   std::vector<SkippedRange> Skipped;
+  std::set<std::string> Read; ///< all files, also those of attempts that failed; absolute
+  /// Flags beyond the command's, as the program asks what only nvcc defines.
+  std::vector<std::string> NvccMacros;
 };
 
 /// Prints errors as Clang does, to standard error; a file with errors is then

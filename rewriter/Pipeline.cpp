@@ -1,6 +1,7 @@
 #include "rewriter/Pipeline.h"
 
 #include "analysis/program/Assemble.h"
+#include "rewriter/CollectInputs.h"
 #include "rewriter/CudaToolkit.h"
 #include "rewriter/FoldArrays.h"
 #include "rewriter/KernelRules.h"
@@ -72,16 +73,18 @@ static std::string realPath(llvm::StringRef Path) {
 }
 
 /// A header changes only if the run knows everybody who includes it.
-static void checkReaders(Program &P, const std::string &Root) {
+static void checkReaders(Program &P, const std::string &Root, RunInputs &Inputs) {
   std::vector<std::string> Read;
   for (const SourceFile &F : P.Text.files())
     Read.push_back(F.Path);
   for (Candidate &C : P.Candidates)
     for (const SourceFile &F : P.Text.files())
-      if (!C.refused() && llvm::is_contained(C.Headers, F.Text.Begin))
+      if (!C.refused() && llvm::is_contained(C.Headers, F.Text.Begin)) {
+        Inputs.Trees.insert(Root);
         if (std::optional<std::string> Other = otherReader(F.Path, Root, Read))
           C.Refusals.push_back({"", C.Where, "'" + F.Path + "' would change, and '" + *Other +
                                                  "' includes it but is not part of this run; name its source file too"});
+      }
 }
 
 /// The compiler accepted the text on the device side, where it checks host code
@@ -143,6 +146,8 @@ static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S,
   llvm::Expected<ProgramReading> Reading = read(Units, S, Root);
   if (!Reading)
     return Reading.takeError();
+  for (const ProgramUnit &U : Units)
+    addInputs(U, Out.Read);
   if (Units.size() > 1 && Reading->Records.Graph.conflict()) {
     // Several programs, and not one: each by itself.
     for (ProgramUnit &U : Units) {
@@ -157,7 +162,7 @@ static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S,
   FileNames Names(Commands);
   KeptAsts Kept;
   auto Read = [&](llvm::ArrayRef<ptx::SourceText> Changed) { return read(Units, S, Root, Changed, &Kept); };
-  auto Check = [&](Program &P) { checkReaders(P, Root); };
+  auto Check = [&](Program &P) { checkReaders(P, Root, Out.Read); };
 
   // What an earlier run moved, as it was before.
   llvm::Expected<RestoredProgram> Restored = restoreProgram(std::move(*Reading), Names, Read);
@@ -211,8 +216,11 @@ llvm::Expected<Report> runPipeline(const Options &O) {
   if (!Toolkit)
     return Toolkit.takeError();
   Out.Gpu = Gpu->Name;
+  Out.Arch = Gpu->Arch;
+  Out.Toolkit = remarkOnVersion(*Toolkit);
   Out.CostModel = spell(O.Model).str();
   Out.PtxCompiler = spell(O.Compiler).str();
+  addInputs(O, *Toolkit, Out.Read);
   std::vector<ProgramUnit> Units;
   llvm::Expected<std::vector<std::string>> Files = O.Files.empty() ? databaseFiles(O.Flags.BuildPath) : O.Files;
   if (!Files)
@@ -221,7 +229,8 @@ llvm::Expected<Report> runPipeline(const Options &O) {
     llvm::Expected<SourceCommand> Command = commandFor(File, O.Flags);
     if (!Command)
       return Command.takeError();
-    Units.push_back({std::move(*Command), nullptr, {}});
+    Out.Units.push_back({Command->SpelledFile, Command->Arch.value_or(DefaultArch), Command->Archs, Command->Dropped});
+    Units.push_back({std::move(*Command), nullptr, {}, {}});
   }
   if (llvm::Error E = runProgram(std::move(Units), {*Toolkit, *Gpu, O}, Out))
     return E;

@@ -26,7 +26,7 @@ static bool isChanged(const KeptAsts::One &Unit, llvm::ArrayRef<ptx::SourceText>
   return llvm::any_of(Changed, [&](const ptx::SourceText &S) { return llvm::is_contained(Unit.Files, S.Path); });
 }
 
-static llvm::Expected<std::shared_ptr<ParsedSource>> parseOnce(const ProgramUnit &U, size_t I, const CudaToolkit &Toolkit,
+static llvm::Expected<std::shared_ptr<ParsedSource>> parseOnce(ProgramUnit &U, size_t I, const CudaToolkit &Toolkit,
                                                                llvm::ArrayRef<ptx::SourceText> Changed, KeptAsts *Kept) {
   if (Kept)
     if (auto At = Kept->Units.find(I); At != Kept->Units.end() && !isChanged(At->second, Changed))
@@ -34,6 +34,11 @@ static llvm::Expected<std::shared_ptr<ParsedSource>> parseOnce(const ProgramUnit
   llvm::Expected<ParsedSource> Parsed = parse(U.Command, Toolkit, ptx::Side::Host, Changed);
   if (!Parsed)
     return Parsed.takeError();
+  U.Read.insert(Parsed->Read.begin(), Parsed->Read.end());
+  if (!Parsed->NvccMacros.empty()) { // from now on, and for a new compiler
+    llvm::append_range(U.Command.Flags, Parsed->NvccMacros);
+    U.Compiler.reset();
+  }
   return std::make_shared<ParsedSource>(std::move(*Parsed));
 }
 
@@ -62,6 +67,7 @@ llvm::Expected<ProgramReading> readProgram(std::vector<ProgramUnit> &Units, cons
     llvm::Expected<ParsedSource> Device = parse(U.Command, Toolkit, ptx::Side::Device, Changed);
     if (!Device)
       return Device.takeError();
+    U.Read.insert(Device->Read.begin(), Device->Read.end());
     readUnit(Device->Ast->getASTContext(), Device->Skipped, Alone, true, Out.Records);
     readUnit(Device->Ast->getASTContext(), Device->Skipped, Alone, true, Out.Arrays);
   }

@@ -2,6 +2,8 @@
 // mirror the JSON report, version 1; lines and columns are 1-based, 0 unknown.
 #pragma once
 
+#include "rewriter/RunInputs.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -102,10 +104,22 @@ struct Report {
     std::string Spelled = ""; ///< as the user typed it, which names the diff; empty: as File
   };
 
+  /// A translation unit, as it was read.
+  struct Unit {
+    std::string File;                 ///< as the user spelled it
+    std::string Arch;                 ///< the GPU it was read for, "sm_90"
+    std::vector<std::string> Archs;   ///< all that its command names
+    std::vector<std::string> Dropped; ///< flags of the command that were left out
+  };
+
   std::string Gpu, CostModel, PtxCompiler;
+  std::string Arch; ///< PTX was made for it; empty in tests
+  std::string Toolkit; ///< a remark about its version, or empty; not in the JSON
+  std::vector<Unit> Units;
   std::vector<Candidate> Candidates;
   std::vector<Change> Changes;       ///< what the winners change; not in the JSON
   std::vector<std::string> Warnings; ///< one line each
+  RunInputs Read;                    ///< not in the JSON
 };
 
 /// "rewritten", "kept", "refused" or "forced".

@@ -23,12 +23,17 @@ static std::string nearestDatabase(StringRef File) {
   return "";
 }
 
-static Error setFlags(SourceCommand &Command, ArrayRef<std::string> Args) {
-  Expected<ClangFlags> Translated = translateFlags(Args, Command.Directory);
+static Error addFlags(SourceCommand &Command, ArrayRef<std::string> Args, FlagsOf Whose) {
+  Expected<ClangFlags> Translated = translateFlags(Args, Command.Directory, Whose);
   if (!Translated)
     return Translated.takeError();
-  Command.Flags = std::move(Translated->Flags);
-  Command.Arch = std::move(Translated->Arch);
+  append_range(Command.Flags, Translated->Flags);
+  append_range(Command.Dropped, Translated->Dropped);
+  append_range(Command.ReadFrom, Translated->OptionsFiles);
+  if (!Translated->Archs.empty()) {
+    Command.Archs = std::move(Translated->Archs);
+    Command.Arch = std::move(Translated->Arch);
+  }
   return Error::success();
 }
 
@@ -58,10 +63,17 @@ static Expected<bool> setFromDatabase(SourceCommand &Command, StringRef Path) {
   std::vector<clang::tooling::CompileCommand> Commands = (*Loaded)->getCompileCommands(Command.File);
   if (Commands.empty())
     return false;
+  SmallString<256> Database(Path);
+  if (std::error_code EC = sys::fs::make_absolute(Database))
+    return createStringError(EC, "cannot find the working directory: " + EC.message());
+  Command.ReadFrom.push_back(Database.str().str());
   SmallString<256> Directory(Commands.front().Directory);
   sys::path::make_absolute(sys::path::parent_path(Path), Directory);
   Command.Directory = Directory.str().str();
-  if (Error E = setFlags(Command, ArrayRef(Commands.front().CommandLine).drop_front()))
+  ArrayRef<std::string> Words = Commands.front().CommandLine;
+  if (Words.empty())
+    return createStringError("'" + Path + "' has an empty command for '" + Command.SpelledFile + "'");
+  if (Error E = addFlags(Command, Words.drop_front(), compilerOf(Words.front())))
     return E;
   return true;
 }
@@ -80,7 +92,7 @@ Expected<SourceCommand> commandFor(StringRef File, const FlagSources &Sources) {
   Command.Directory = Current.str().str();
 
   if (Sources.Fixed) {
-    if (Error E = setFlags(Command, *Sources.Fixed))
+    if (Error E = addFlags(Command, *Sources.Fixed, FlagsOf::Any))
       return E;
   } else {
     std::string Path = Sources.BuildPath.empty() ? nearestDatabase(Absolute) : databaseIn(Sources.BuildPath);
@@ -94,10 +106,8 @@ Expected<SourceCommand> commandFor(StringRef File, const FlagSources &Sources) {
         return createStringError("'" + Path + "' has no command for '" + File + "'");
     }
   }
-  Expected<ClangFlags> Extra = translateFlags(Sources.Extra, Command.Directory);
-  if (!Extra)
-    return Extra.takeError();
-  Command.Flags.insert(Command.Flags.end(), Extra->Flags.begin(), Extra->Flags.end());
+  if (Error E = addFlags(Command, Sources.Extra, FlagsOf::Any))
+    return E;
   return Command;
 }
 

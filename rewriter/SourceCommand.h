@@ -16,10 +16,16 @@ struct SourceCommand {
   std::string SpelledFile;         ///< as the user typed it, for messages
   std::string Directory;           ///< where relative flags start, absolute
   std::vector<std::string> Flags;  ///< Clang's spelling; no compiler, input or output
-  std::optional<std::string> Arch; ///< the newest GPU the command names, "sm_90"
+  std::optional<std::string> Arch; ///< the newest GPU that the command names and Clang knows, "sm_90"
+  std::vector<std::string> Archs;   ///< all that it names
+  std::vector<std::string> ReadFrom; ///< the database and options files, absolute
+  std::vector<std::string> Dropped; ///< flags of the command that Flags has no counterpart of
   bool InDatabase = false;         ///< a compilation database gave the flags
   bool FirstErrorOnly = false;     ///< errors of a parse are not printed; the first is in the llvm::Error
 };
+
+/// Code that no command names a GPU for is read for this one.
+inline constexpr char DefaultArch[] = "sm_90";
 
 struct FlagSources {
   std::optional<std::vector<std::string>> Fixed; ///< after "--"

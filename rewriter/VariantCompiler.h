@@ -9,6 +9,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 
 namespace restride {
 
@@ -17,6 +18,7 @@ struct ProgramUnit {
   SourceCommand Command;
   std::unique_ptr<ptx::Compiler> Compiler; ///< may be null where nothing will be compiled
   std::vector<size_t> Files; ///< that it reads: indices in Program::Text
+  std::set<std::string> Read = {}; ///< all files, those of the system too; absolute
 };
 
 struct CompiledUnit {

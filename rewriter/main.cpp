@@ -6,6 +6,9 @@
 #include "rewriter/Options.h"
 #include "rewriter/Pipeline.h"
 #include "rewriter/Unread.h"
+#include "rewriter/RunCache.h"
+#include "rewriter/RunKey.h"
+#include "rewriter/views/CommandsView.h"
 #include "rewriter/views/FixesView.h"
 #include "rewriter/views/JsonView.h"
 #include "rewriter/views/TextView.h"
@@ -52,23 +55,49 @@ static Error writeReports(const Options &O, const Report &R) {
   return O.EmitVariants.empty() ? Error::success() : emitVariants(R, O.EmitVariants);
 }
 
+namespace {
+
+/// Keeps what a stream would print, in colour if that stream has it.
+class Captured : public raw_string_ostream {
+public:
+  Captured(std::string &Text, raw_ostream &Like) : raw_string_ostream(Text), HasColors(Like.has_colors()) { enable_colors(HasColors); }
+  bool has_colors() const override { return HasColors; }
+  bool is_displayed() const override { return HasColors; }
+
+private:
+  bool HasColors;
+};
+
+} // namespace
+
 /// Findings are diagnostics and go to standard error, so that standard output
 /// is a diff that patch can read; a list that was asked for is the output.
-static void printFindings(const Options &O, const Report &R) {
+static Expected<RunOutput> print(const Options &O, const Report &R) {
+  RunOutput Output;
+  Captured Out(Output.Out, outs()), Err(Output.Err, errs());
+  if (O.Verbose)
+    printCommands(R, Err);
+  if (O.List || !O.Quiet)
+    printText(R, O.List ? static_cast<raw_ostream &>(Out) : Err);
   if (O.List)
-    printText(R, outs());
-  else if (!O.Quiet)
-    printText(R, errs());
-}
-
-static Error printDiffs(const Report &R) {
+    return Output;
+  if (O.Check)
+    Output.ExitCode = R.Changes.empty() ? Done : WouldChange;
+  if (O.Check || O.InPlace)
+    return Output;
   for (const Report::Change &Change : R.Changes) {
     Expected<std::string> Diff = unifiedDiff(Change);
     if (!Diff)
       return Diff.takeError();
-    printDiff(*Diff, outs());
+    printDiff(*Diff, Out);
   }
-  return Error::success();
+  return Output;
+}
+
+static int finish(const RunOutput &Output) {
+  errs() << Output.Err;
+  outs() << Output.Out;
+  return Output.ExitCode;
 }
 
 /// --dump-config and --verify-config.
@@ -91,20 +120,32 @@ static int skip(Error E) {
   return Other ? fail(std::move(Other)) : Done;
 }
 
-static int run(const Options &O) {
+/// Whether a run's output is all that it leaves. What it writes back is not kept.
+static bool isKept(const Options &O) {
+  return !O.NoCache && O.ReportFile.empty() && O.ExportFixes.empty() && O.EmitVariants.empty();
+}
+
+static int run(const Options &O, ArrayRef<const char *> Args) {
+  RunCache Cache(isKept(O) ? runKey(O, Args) : std::vector<std::string>());
+  if (std::optional<RunOutput> Known = isKept(O) ? Cache.find() : std::nullopt)
+    return finish(*Known);
   Expected<Report> R = runPipeline(O);
   if (!R)
     return O.Hook && !O.Strict ? skip(R.takeError()) : fail(R.takeError());
   if (Error E = writeReports(O, *R))
     return fail(std::move(E));
-  printFindings(O, *R);
-  if (O.List)
-    return Done;
-  if (O.Check)
-    return R->Changes.empty() ? Done : WouldChange;
-  if (Error E = O.InPlace ? applyChanges(R->Changes) : printDiffs(*R))
-    return fail(std::move(E));
-  return Done;
+  Expected<RunOutput> Output = print(O, *R);
+  if (!Output)
+    return fail(Output.takeError());
+  bool Writes = O.InPlace && !R->Changes.empty();
+  if (Writes)
+    if (Error E = applyChanges(R->Changes)) {
+      errs() << Output->Err;
+      return fail(std::move(E));
+    }
+  if (isKept(O) && !Writes)
+    Cache.store(R->Read, *Output);
+  return finish(*Output);
 }
 
 static int runCalibration(const Options &O) {
@@ -116,20 +157,20 @@ static int runCalibration(const Options &O) {
 }
 
 /// --dump-config and --verify-config, or a run on what the configuration says.
-static int configureAndRun(Options O) {
+static int configureAndRun(Options O, ArrayRef<const char *> Args) {
   Expected<std::vector<std::string>> Used = configure(O);
   if (!Used)
     return fail(Used.takeError());
-  return O.DumpConfig || O.VerifyConfig ? showConfig(O, *Used) : O.Calibrate.empty() ? run(O) : runCalibration(O);
+  return O.DumpConfig || O.VerifyConfig ? showConfig(O, *Used) : O.Calibrate.empty() ? run(O, Args) : runCalibration(O);
 }
 
-static int runHook(const Options &O) {
+static int runHook(const Options &O, ArrayRef<const char *> Args) {
   Expected<std::vector<Options>> Runs = hookRuns(O);
   if (!Runs)
     return fail(Runs.takeError());
   int Worst = Done;
   for (Options &One : *Runs)
-    Worst = std::max(Worst, configureAndRun(std::move(One)));
+    Worst = std::max(Worst, configureAndRun(std::move(One), Args));
   return Worst;
 }
 
@@ -159,7 +200,7 @@ int main(int argc, char **argv) {
   Expected<Options> O = parseOptions(argc, argv);
   if (!O)
     return fail(O.takeError());
-  int Result = O->Hook ? runHook(*O) : configureAndRun(*O);
+  int Result = O->Hook ? runHook(*O, ArrayRef(argv, argc)) : configureAndRun(*O, ArrayRef(argv, argc));
   outs().flush();
   if (outs().has_error()) {
     std::error_code EC = outs().error();

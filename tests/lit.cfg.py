@@ -8,6 +8,7 @@
 #   %exits N CMD   CMD must exit with N, where "not" would take any failure
 # FileCheck, split-file, not and count are LLVM's.
 import os
+import shutil
 
 import lit.formats
 
@@ -34,8 +35,9 @@ config.substitutions += [
 with open(os.path.join(config.test_exec_root, ".clang-format"), "w") as style:
     style.write("BasedOnStyle: LLVM\nColumnLimit: 120\n")
 config.environment["PATH"] = os.pathsep.join([config.llvm_tools_dir, os.environ.get("PATH", "")])
-# Precompiled headers of the tests, and not those of the user.
+# Precompiled headers of the tests, and not those of the user. What an earlier test run printed is no test.
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
+shutil.rmtree(config.environment["XDG_CACHE_HOME"], ignore_errors=True)
 # The tests name the toolkit; what the machine says does not matter to them.
 for name in ("CUDA_PATH", "CUDA_HOME"):
     config.environment.pop(name, None)

@@ -75,16 +75,20 @@ Expected<std::string> readShipped(StringRef Name) {
   return (*Buffer)->getBuffer().str();
 }
 
+std::string gpuFile(StringRef NameOrFile) {
+  if (NameOrFile.ends_with(".yaml") || NameOrFile.ends_with(".yml"))
+    return NameOrFile.str();
+  SmallString<256> Path(profileDirectory());
+  sys::path::append(Path, NameOrFile + ".yaml");
+  return Path.str().str();
+}
+
 Expected<Gpu> loadGpu(StringRef NameOrFile) {
-  std::string File = NameOrFile.str();
-  bool IsFile = NameOrFile.ends_with(".yaml") || NameOrFile.ends_with(".yml");
-  if (!IsFile) {
+  std::string File = gpuFile(NameOrFile);
+  if (File != NameOrFile) {
     std::vector<std::string> Known = shippedGpus();
     if (!is_contained(Known, NameOrFile))
       return unknownGpu(NameOrFile, Known);
-    SmallString<256> Path(profileDirectory());
-    sys::path::append(Path, NameOrFile + ".yaml");
-    File = std::string(Path);
   }
   ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer = MemoryBuffer::getFile(File, /*IsText=*/true);
   if (!Buffer)

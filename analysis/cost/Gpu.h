@@ -62,6 +62,9 @@ struct Gpu {
 /// Names of the shipped profiles, sorted.
 std::vector<std::string> shippedGpus();
 
+/// Where the profile is read from; a shipped name need not be one.
+std::string gpuFile(llvm::StringRef NameOrFile);
+
 /// \p NameOrFile is a shipped name ("h200") or ends in .yaml/.yml. Fails with
 /// one line that names the key, line and column, with a suggestion where a
 /// name is close ("unknown GPU 'h20'; did you mean 'h200'?").

@@ -19,12 +19,20 @@ public:
       J.attribute("gpu", R.Gpu);
       J.attribute("cost_model", R.CostModel);
       J.attribute("ptx_compiler", R.PtxCompiler);
+      J.attribute("arch", R.Arch);
+      list("units", R.Units, [&](const Report::Unit &U) { unit(U); });
       list("candidates", R.Candidates, [&](const Report::Candidate &C) { candidate(C); });
       strings("warnings", R.Warnings);
     });
   }
 
 private:
+  void unit(const Report::Unit &U) {
+    J.attribute("file", U.File);
+    J.attribute("arch", U.Arch);
+    strings("dropped_flags", U.Dropped);
+  }
+
   void candidate(const Report::Candidate &C) {
     J.attribute("name", C.Name);
     J.attribute("array", C.Array);

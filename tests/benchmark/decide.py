@@ -77,7 +77,7 @@ def main(argv=None):
 
     with tempfile.TemporaryDirectory() as scratch:
         commands = {
-            "restride": [options.restride, *options.option, str(options.file), "--", "-std=c++17"],
+            "restride": [options.restride, "--no-cache", *options.option, str(options.file), "--", "-std=c++17"],
             "nvcc": [options.nvcc, "-ptx", "-O3", "-std=c++17", f"-arch={options.arch}", "-o",
                      str(Path(scratch, "out.ptx")), str(options.file)],
         }

@@ -49,7 +49,7 @@ TEST(JsonView, printsVersionOne) {
   llvm::Expected<llvm::json::Value> Parsed = llvm::json::parse(Text);
   ASSERT_TRUE(bool(Parsed)) << llvm::toString(Parsed.takeError());
   llvm::Expected<llvm::json::Value> Wanted = llvm::json::parse(R"({
-    "version": 1, "gpu": "h200", "cost_model": "throughput", "ptx_compiler": "clang", "warnings": [],
+    "version": 1, "gpu": "h200", "cost_model": "throughput", "ptx_compiler": "clang", "arch": "", "units": [], "warnings": [],
     "candidates": [{"name": "P", "array": "d_p", "source_layout": "aos", "file": "sim.cu", "line": 12,
       "fields": ["x", "y"], "record_bytes": 8, "status": "rewritten", "winner": "soa", "predicted_speedup": 1.5,
       "refusals": [{"layout": "asta32", "file": "sim.cu", "line": 40, "column": 9, "reason": "because"}],

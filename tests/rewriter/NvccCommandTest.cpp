@@ -9,11 +9,18 @@
 namespace restride {
 namespace {
 
-std::string translate(std::vector<std::string> Args, llvm::StringRef Directory = "/") {
-  llvm::Expected<ClangFlags> Flags = translateFlags(Args, Directory);
+std::string translate(std::vector<std::string> Args, llvm::StringRef Directory = "/", FlagsOf Whose = FlagsOf::Any) {
+  llvm::Expected<ClangFlags> Flags = translateFlags(Args, Directory, Whose);
   if (!Flags)
     return "error: " + llvm::toString(Flags.takeError());
   return llvm::join(Flags->Flags, " ") + (Flags->Arch ? " @" + *Flags->Arch : "");
+}
+
+std::string ofNvcc(std::vector<std::string> Args) { return translate(std::move(Args), "/", FlagsOf::Nvcc); }
+
+std::string dropped(std::vector<std::string> Args, FlagsOf Whose = FlagsOf::Nvcc) {
+  llvm::Expected<ClangFlags> Flags = translateFlags(Args, "/", Whose);
+  return Flags ? llvm::join(Flags->Dropped, ", ") : llvm::toString(Flags.takeError());
 }
 
 TEST(NvccCommand, keepsWhatDefinesTheProgram) {
@@ -27,12 +34,12 @@ TEST(NvccCommand, readsTheNewestGpu) {
                        "--generate-code=arch=compute_90,code=[compute_90,sm_90]", "-arch=sm_80"}),
             " @sm_90");
   EXPECT_EQ(translate({"-arch", "sm_52"}), " @sm_52");
+  EXPECT_EQ(translate({"-arch=sm_90a", "-arch=sm_999"}), " @sm_90");
+  EXPECT_EQ(translate({"-arch=native", "-arch=all-major"}), "");
 }
 
 TEST(NvccCommand, dropsWhatClangRejects) {
-  EXPECT_EQ(translate({"--expt-relaxed-constexpr",
-                       "--extended-lambda",
-                       "-forward-unknown-to-host-compiler",
+  EXPECT_EQ(translate({"-forward-unknown-to-host-compiler",
                        "-ccbin",
                        "g++-12",
                        "-Xptxas",
@@ -69,13 +76,59 @@ TEST(NvccCommand, translatesWhatClangMisreads) {
   EXPECT_EQ(translate({"-dc", "-DA", "-dlto"}), "-fgpu-rdc -DA");
   EXPECT_EQ(translate({"-rdc=true"}), "-fgpu-rdc");
   EXPECT_EQ(translate({"-rdc=false", "-ftz=true", "-fmad=false"}), "-fgpu-flush-denormals-to-zero -ffp-contract=off");
+  EXPECT_EQ(translate({"-prec-div=false", "-prec-sqrt=false"}), "-fapprox-func");
   EXPECT_EQ(translate({"-default-stream", "per-thread"}), "-fgpu-default-stream=per-thread");
   EXPECT_EQ(translate({"-Werror", "all-warnings", "-DA", "-Werror", "-DB"}), "-DA -DB");
 }
 
 TEST(NvccCommand, looksIntoFlagsForTheHostCompiler) {
   EXPECT_EQ(translate({"-Xcompiler", "-Wall,-fopenmp,-DX=1", "-Xcompiler=-O3 -fno-such-thing -DY", "-DZ"}),
-            "-fopenmp -DX=1 -DY -DZ");
+            "-DZ -fopenmp -DX=1 -DY");
+  EXPECT_EQ(translate({"--compiler-options", "-DA", "--compiler-options=-DB,-DC", "-Xcompiler=\"-DD=1\"", "-Xcompiler='-DE -DF'"}),
+            "-DA -DB -DC -DD=1 -DE -DF");
+  EXPECT_EQ(translate({"-Xcompiler", "-isystem", "-Xcompiler", "sys", "-Xcompiler=-I,inc"}), "-isystem sys -I inc");
+  EXPECT_EQ(translate({"-Xcompiler=-DA=1\\,2", "-Xcompiler", "\"-DB=3,4\""}), "-DA=1,2 -DB=3,4");
+}
+
+TEST(NvccCommand, leavesTheHostsCodeToTheHostsCompiler) {
+  EXPECT_EQ(translate({"-Xcompiler", "-ffast-math,-flto,-march=native,-fPIC,-fsanitize=address,-fno-exceptions"}),
+            "-march=native -fno-exceptions");
+  EXPECT_EQ(dropped({"-Xcompiler", "-ffast-math,-fPIC,-DA"}), "-ffast-math, -fPIC");
+}
+
+TEST(NvccCommand, forwardsWhatNvccForwards) {
+  EXPECT_EQ(ofNvcc({"-forward-unknown-to-host-compiler", "-fopenmp", "-fno-gnu-unique", "-march=native", "-DA"}),
+            "-DA -fopenmp -march=native");
+  EXPECT_EQ(dropped({"-forward-unknown-to-host-compiler", "-fno-gnu-unique"}), "-forward-unknown-to-host-compiler, -fno-gnu-unique");
+  EXPECT_EQ(translate({"-fconcepts", "-DA=1,2", "-std=c++17"}, "/", FlagsOf::Gcc), "-DA=1,2 -std=c++17");
+}
+
+TEST(NvccCommand, splitsNvccsLists) {
+  EXPECT_EQ(ofNvcc({"-Ia,b", "-I=c", "-DX=1,Y", "-D", "Z", "-isystem=s,t", "-include", "p.h,q.h"}),
+            "-Ia -Ib -I c -DX=1 -DY -D Z -isystem s -isystem t -include p.h -include q.h");
+  EXPECT_EQ(ofNvcc({"-DF(a\\,b)=a"}), "-DF(a,b)=a");
+  EXPECT_EQ(translate({"-DX=1,2"}), "-DX=1,2");
+}
+
+TEST(NvccCommand, listsWhatItDrops) {
+  EXPECT_EQ(dropped({"-lineinfo", "-Xptxas", "-v", "-maxrregcount=32", "-Wall", "-Werror", "reorder", "-O3", "-DA", "-arch=sm_90",
+                     "-c", "a.cu", "-o", "a.o", "-G"}),
+            "-lineinfo, -Xptxas -v, -maxrregcount=32, -Wall, -Werror reorder, -O3, -G");
+}
+
+TEST(NvccCommand, setsTheMacrosOfItsModes) {
+  EXPECT_EQ(ofNvcc({"--expt-relaxed-constexpr", "--extended-lambda"}), "-D__CUDACC_RELAXED_CONSTEXPR__ -D__CUDACC_EXTENDED_LAMBDA__");
+}
+
+TEST(NvccCommand, knowsWholeNamesBeforeBeginnings) {
+  EXPECT_EQ(ofNvcc({"-ldir", "x", "-lto", "-lineinfo", "-t0", "-t", "2", "-time", "t.csv", "-ftemplate-depth", "99", "-noeh", "-DA"}),
+            "-ftemplate-depth=99 -fno-exceptions -DA");
+}
+
+TEST(NvccCommand, knowsCompilersByTheirNames) {
+  EXPECT_EQ(compilerOf("/usr/local/cuda/bin/nvcc"), FlagsOf::Nvcc);
+  EXPECT_EQ(compilerOf("clang++-22"), FlagsOf::Any);
+  EXPECT_EQ(compilerOf("/usr/bin/g++"), FlagsOf::Gcc);
 }
 
 TEST(NvccCommand, readsOptionsFiles) {
@@ -84,6 +137,8 @@ TEST(NvccCommand, readsOptionsFiles) {
   EXPECT_EQ(translate({"--options-file", "flags.rsp"}, Folder.path()), "-DA -DB=two words -I inc");
   EXPECT_EQ(translate({"-optf", "none.rsp"}, Folder.path()),
             "error: cannot read options file '" + Folder.path("none.rsp") + "': No such file or directory");
+  Folder.write("more.rsp", "-DC");
+  EXPECT_EQ(translate({"--options-file=flags.rsp,more.rsp", "@more.rsp"}, Folder.path()), "-DA -DB=two words -I inc -DC -DC");
   Folder.write("self.rsp", "-optf self.rsp");
   EXPECT_EQ(translate({"-optf", "self.rsp"}, Folder.path()),
             "error: options files include each other: '" + Folder.path("self.rsp") + "'");

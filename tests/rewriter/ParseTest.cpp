@@ -183,5 +183,28 @@ TEST_F(ParseTest, seesWhatNvccFinds) {
             "");
 }
 
+TEST_F(ParseTest, knowsWhatNvccKnows) {
+  EXPECT_EQ(errorOf("__host__ __device__ int h(int a, int b) { return max(a, b); }\n"
+                    "__global__ void k(float4 *p, int *a) {\n"
+                    "  __stcs(p, p[1]); __stcg(a, 1);\n"
+                    "  a[0] = __nv_atomic_load_n(a, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);\n"
+                    "}\n"
+                    "int main() { unsigned u = 1; return min(u, 2) + max(1.0f, 2.0) + h(1, 2) + isfinite(1.0f) + int(clock()); }\n"),
+            "");
+  EXPECT_EQ(errorOf("#if __CUDACC__\nint f(register int a) { return a; }\n#endif\n", {"-std=c++17"}), "");
+  EXPECT_EQ(errorOf("#include <omp.h>\nint main() { return omp_get_max_threads(); }\n"), "");
+}
+
+TEST_F(ParseTest, isNvccToProgramsThatAsk) {
+  std::string Text = "#ifndef __NVCC__\n#error not nvcc\n#endif\n#if __CUDACC_VER_MAJOR__ < 12\n#error old\n#endif\nint a;\n";
+  llvm::Expected<ParsedSource> Source = parseText(Text);
+  ASSERT_TRUE(bool(Source)) << llvm::toString(Source.takeError());
+  EXPECT_EQ(Source->NvccMacros.front(), "-D__NVCC__");
+  // What only Clang can read is read as by Clang.
+  llvm::Expected<ParsedSource> Other = parseText("#ifdef __NVCC__\n#error nvcc\n#endif\nint a;\n");
+  ASSERT_TRUE(bool(Other)) << llvm::toString(Other.takeError());
+  EXPECT_TRUE(Other->NvccMacros.empty());
+}
+
 } // namespace
 } // namespace restride
