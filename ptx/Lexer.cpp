@@ -51,7 +51,11 @@ void Lexer::advance() {
   }
   size_t Length = 1;
   if (Rest[0] == '"') {
-    size_t Close = Rest.find('"', 1);
+    size_t Close = 1;
+    while (Close < Rest.size() && Rest[Close] != '"')
+      Close += Rest[Close] == '\\' ? 2 : 1;
+    if (Close >= Rest.size())
+      Close = StringRef::npos;
     Current.K = Close == StringRef::npos ? Token::Bad : Token::String;
     Current.Text = Rest.substr(1, Close == StringRef::npos ? 0 : Close - 1);
     Length = Close == StringRef::npos ? Rest.size() : Close + 1;

@@ -10,7 +10,7 @@ namespace restride::ptx {
 
 struct Token {
   enum Kind { End, Word, String, Punct, Bad } K = End;
-  llvm::StringRef Text; ///< String: without the quotes; Punct: one character
+  llvm::StringRef Text; ///< String: without the quotes, as written; Punct: one character
   unsigned Line = 1;    ///< 1-based
   bool is(char C) const { return K == Punct && Text[0] == C; }
   bool is(llvm::StringRef Word) const { return K == Token::Word && Text == Word; }

@@ -22,6 +22,29 @@ static llvm::Error readPosition(Lexer &L, SourceLocation &Loc) {
   return readNumber(L, Loc.Column);
 }
 
+/// Quotes and backslashes have a backslash in front, and what is not ASCII is in
+/// octal, byte by byte.
+static std::string unescape(StringRef Text) {
+  std::string Out;
+  while (!Text.empty()) {
+    char C = Text.front();
+    Text = Text.drop_front();
+    if (C == '\\' && !Text.empty()) {
+      StringRef Octal = Text.take_while([](char D) { return '0' <= D && D <= '7'; }).take_front(3);
+      unsigned Byte = 0;
+      if (Octal.size() == 3 && !Octal.getAsInteger(8, Byte) && Byte < 256) {
+        C = char(Byte);
+        Text = Text.drop_front(3);
+      } else {
+        C = Text.front();
+        Text = Text.drop_front();
+      }
+    }
+    Out += C;
+  }
+  return Out;
+}
+
 llvm::Error Locations::readFile(Lexer &L, Module &M) {
   unsigned Index = 0;
   if (llvm::Error E = readNumber(L, Index))
@@ -32,7 +55,7 @@ llvm::Error Locations::readFile(Lexer &L, Module &M) {
     return errorAt(Name.Line, "file name expected, found '" + Name.Text + "'");
   if (M.Files.size() <= Index)
     M.Files.resize(Index + 1);
-  M.Files[Index] = Name.Text.str();
+  M.Files[Index] = unescape(Name.Text);
   while (L.take(',')) // time stamp, size
     L.next();
   return llvm::Error::success();

@@ -219,6 +219,7 @@ Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, 
       Access.Kind = A.IsAtomic ? "atomic" : A.IsStore ? "store" : "load";
       Access.Indirect = A.Indirect;
       Access.FromL1 = A.From.L1, Access.FromL2 = A.From.L2, Access.FromDram = A.From.Dram;
+      Access.Lanes = A.Lanes, Access.Mask = A.Mask;
       if (auto At = Places(A)) {
         const SourceFile &File = P.Text.files()[At->first];
         auto [Line, Column] = Lines(P.Text.text(File.Text)).lineAndColumn(At->second - File.Text.Begin);
@@ -227,6 +228,17 @@ Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, 
         Access.Field = fieldAt(P, At->second);
       }
       Kernel.Accesses.push_back(std::move(Access));
+    }
+    for (const cost::FlowNode &N : K.Flow) {
+      Report::FlowNode Node{{}, N.Weight, N.Cost, N.Instructions, N.Accesses, N.Trips, N.Counted, N.Next};
+      cost::AccessCost Where;
+      Where.Line = N.Line, Where.Column = N.Column, Where.File = N.File;
+      if (auto At = Places(Where)) {
+        const SourceFile &File = P.Text.files()[At->first];
+        auto [Line, Column] = Lines(P.Text.text(File.Text)).lineAndColumn(At->second - File.Text.Begin);
+        Node.At = Names.place({File.Path, Line, Column});
+      }
+      Kernel.Flow.push_back(std::move(Node));
     }
     Out.Kernels.push_back(std::move(Kernel));
   }

@@ -34,7 +34,7 @@ static cl::list<std::string> Structs("struct", cl::desc("Look at arrays of this 
 static cl::opt<std::string> EmitVariants("emit-variants",
                                          cl::desc("Write every variant, with its PTX, to DIR/<struct>/<layout>/"),
                                          cl::value_desc("DIR"), cl::cat(Category));
-static cl::opt<std::string> ReportFile("report", cl::desc("Write all findings and scores to FILE.json"),
+static cl::opt<std::string> ReportFile("report", cl::desc("Write all findings and scores to FILE.json, or as a page to FILE.html"),
                                        cl::value_desc("FILE"), cl::cat(Category));
 static cl::opt<std::string> ExportFixes("export-fixes", cl::desc("Write what would change to FILE, for clang-apply-replacements"),
                                         cl::value_desc("FILE"), cl::cat(Category));
@@ -65,6 +65,8 @@ static cl::opt<bool> VerifyConfig("verify-config", cl::desc("Only check the conf
 
 static constexpr StringRef Models[] = {"throughput", "thesis"};
 static constexpr StringRef Compilers[] = {"clang", "nvcc"};
+
+bool isHtml(StringRef ReportFile) { return sys::path::extension(ReportFile) == ".html"; }
 
 StringRef spell(CostModel M) { return Models[int(M)]; }
 StringRef spell(PtxCompiler C) { return Compilers[int(C)]; }
@@ -136,8 +138,8 @@ static Error checkTogether(const Options &O) {
     return createStringError("--in-place and --list exclude each other");
   if (O.InPlace && !O.ExportFixes.empty())
     return createStringError("--in-place and --export-fixes exclude each other");
-  if (!O.ReportFile.empty() && sys::path::extension(O.ReportFile) != ".json")
-    return createStringError("--report=" + O.ReportFile + ": the name must end in .json");
+  if (!O.ReportFile.empty() && !isHtml(O.ReportFile) && sys::path::extension(O.ReportFile) != ".json")
+    return createStringError("--report=" + O.ReportFile + ": the name must end in .json or .html");
   if (!O.Layout.empty() && !is_contained(layoutNames(), O.Layout))
     return unknownName("layout", O.Layout, layoutNames());
   return Error::success();

@@ -159,7 +159,13 @@ static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S,
     return llvm::Error::success();
   }
   Sources OnDisk = Reading->Records.Text;
+  if (isHtml(S.O.ReportFile))
+    for (const SourceFile &F : OnDisk.files())
+      if (F.Editable)
+        Out.Sources.push_back({F.Path, OnDisk.text(F.Text).str()});
   FileNames Names(Commands);
+  for (Report::SourceText &T : Out.Sources)
+    T.File = Names.spell(T.File);
   KeptAsts Kept;
   auto Read = [&](llvm::ArrayRef<ptx::SourceText> Changed) { return read(Units, S, Root, Changed, &Kept); };
   auto Check = [&](Program &P) { checkReaders(P, Root, Out.Read); };

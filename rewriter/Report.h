@@ -35,6 +35,20 @@ struct Report {
     /// Shares of a load's requests by the farthest level they go to; all 0: not known.
     double FromL1 = 0, FromL2 = 0, FromDram = 0;
     std::string File = ""; ///< as the user spelled it
+    /// Addresses of one warp's first request, and which lanes took part; not in the JSON report.
+    std::vector<uint64_t> Lanes = {};
+    uint32_t Mask = 0;
+  };
+
+  /// A basic block of a kernel; not in the JSON report.
+  struct FlowNode {
+    Place At;          ///< in the user's file
+    double Weight = 0; ///< visits per warp
+    double Cost = 0;   ///< cycles per visit
+    unsigned Instructions = 0, Accesses = 0;
+    double Trips = 0; ///< of the loop that it heads, else 0
+    bool Counted = false;
+    std::vector<unsigned> Next;
   };
 
   /// What one SM holds of a launch; no blocks: not known.
@@ -62,6 +76,7 @@ struct Report {
     double L2Bytes = 0, DramBytes = 0; ///< of one launch, both ways
     std::vector<Access> Accesses;
     std::vector<std::string> Notes; ///< what was assumed
+    std::vector<FlowNode> Flow;
   };
 
   /// One file of a variant, for --emit-variants.
@@ -104,6 +119,12 @@ struct Report {
     std::string Spelled = ""; ///< as the user typed it, which names the diff; empty: as File
   };
 
+  /// A file of the program; filled for the HTML report only.
+  struct SourceText {
+    std::string File; ///< as the user spelled it
+    std::string Text;
+  };
+
   /// A translation unit, as it was read.
   struct Unit {
     std::string File;                 ///< as the user spelled it
@@ -116,6 +137,7 @@ struct Report {
   std::string Arch; ///< PTX was made for it; empty in tests
   std::string Toolkit; ///< a remark about its version, or empty; not in the JSON
   std::vector<Unit> Units;
+  std::vector<SourceText> Sources;
   std::vector<Candidate> Candidates;
   std::vector<Change> Changes;       ///< what the winners change; not in the JSON
   std::vector<std::string> Warnings; ///< one line each

@@ -10,6 +10,7 @@
 #include "rewriter/RunKey.h"
 #include "rewriter/views/CommandsView.h"
 #include "rewriter/views/FixesView.h"
+#include "rewriter/views/HtmlView.h"
 #include "rewriter/views/JsonView.h"
 #include "rewriter/views/TextView.h"
 
@@ -36,13 +37,20 @@ static int fail(Error E) {
   return Failed;
 }
 
+static std::string json(const Report &R) {
+  std::string Out;
+  raw_string_ostream OS(Out);
+  printJson(R, OS);
+  return Out;
+}
+
 /// Writes the files that were asked for beside the program's own.
 static Error writeReports(const Options &O, const Report &R) {
   if (!O.ReportFile.empty()) {
-    std::string Json;
-    raw_string_ostream OS(Json);
-    printJson(R, OS);
-    if (Error E = writeFile(O.ReportFile, Json))
+    Expected<std::string> Text = isHtml(O.ReportFile) ? htmlPage(R) : json(R);
+    if (!Text)
+      return Text.takeError();
+    if (Error E = writeFile(O.ReportFile, *Text))
       return E;
   }
   if (!O.ExportFixes.empty()) {

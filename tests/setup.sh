@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(
-  g++ cmake ninja-build ccache python3 patch git pre-commit
+  g++ cmake ninja-build ccache python3 patch git pre-commit python3-jsonschema chromium
   clang-22 clang-tools-22 llvm-22-dev llvm-22-tools libclang-22-dev libclang-cpp22-dev
   libyaml-cpp-dev libgtest-dev
 )

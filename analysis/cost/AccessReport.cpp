@@ -49,6 +49,11 @@ std::vector<AccessCost> accessCosts(const ptx::Module &M, const ptx::Function &F
     A.Indirect = P.Random;
     if (!From.empty())
       A.From = From[Index];
+    auto First = llvm::find_if(S.Trace.Requests, [&, At = Index](const ptx::Request &R) { return R.Instruction == At; });
+    if (First != S.Trace.Requests.end()) {
+      A.Lanes.assign(First->Address.begin(), First->Address.end());
+      A.Mask = First->Mask;
+    }
     Out.push_back(std::move(A));
   }
   return Out;

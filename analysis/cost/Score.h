@@ -44,6 +44,20 @@ struct AccessCost {
   double RequestsPerWarp = 0;
   bool IsStore = false, IsAtomic = false, Indirect = false;
   Hits From;
+  std::vector<uint64_t> Lanes; ///< addresses of its first request, as in ptx::Request
+  uint32_t Mask = 0;           ///< lanes that took part in it
+};
+
+/// A basic block of a kernel and how often it runs.
+struct FlowNode {
+  double Weight = 0; ///< visits per warp
+  double Cost = 0;   ///< cycles per visit, on the dataflow's critical path
+  unsigned Instructions = 0, Accesses = 0;
+  double Trips = 0;     ///< of the loop that it heads; 0: it heads none
+  bool Counted = false; ///< Trips are exact
+  unsigned Line = 0, Column = 0; ///< of its first instruction; 0: unknown
+  std::string File;
+  std::vector<unsigned> Next;
 };
 
 struct KernelCost {
@@ -55,6 +69,7 @@ struct KernelCost {
   Residency Resident;               ///< empty where the model has no use for it
   double L2Bytes = 0, DramBytes = 0; ///< moved by one launch, both ways
   std::vector<AccessCost> Accesses;
+  std::vector<FlowNode> Flow;
   /// What was assumed or approximated, one sentence each.
   std::vector<std::string> Notes;
 };

@@ -1,6 +1,7 @@
 #include "analysis/cost/ThesisModel.h"
 
 #include "analysis/cost/AccessReport.h"
+#include "analysis/cost/FlowReport.h"
 #include "analysis/cost/LiveRegisters.h"
 #include "analysis/cost/Occupancy.h"
 #include "analysis/cost/ThesisReuse.h"
@@ -70,6 +71,7 @@ KernelCost thesisCost(const ptx::Module &M, const ptx::Function &F, const Kernel
   K.Cycles = S.Cfg.total();
   K.BoundBy = K.Parts.Issue > K.Parts.Dram ? "issue" : "dram";
   K.Accesses = accessCosts(M, F, S);
+  K.Flow = flowNodes(M, F, S);
   if (Cfg)
     *Cfg = S.Cfg;
   return K;

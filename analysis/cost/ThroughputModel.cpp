@@ -1,6 +1,7 @@
 #include "analysis/cost/ThroughputModel.h"
 
 #include "analysis/cost/AccessReport.h"
+#include "analysis/cost/FlowReport.h"
 #include "analysis/cost/CriticalPath.h"
 #include "analysis/cost/IssueSlots.h"
 #include "analysis/cost/LiveRegisters.h"
@@ -168,6 +169,7 @@ static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, cons
   K.L2Bytes = Warps * W.L2Sectors * SectorBytes;
   K.DramBytes = Warps * (W.DramBytes + W.RandomGranules * G.DramGranule);
   K.Accesses = accessCosts(M, F, S, loadHits(S, R, D));
+  K.Flow = flowNodes(M, F, S);
   if (Cfg)
     *Cfg = S.Cfg;
   return K;

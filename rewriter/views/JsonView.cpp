@@ -11,7 +11,8 @@ namespace {
 
 class Writer {
 public:
-  explicit Writer(raw_ostream &OS) : J(OS, /*IndentSize=*/2) {}
+  /// \p Diffs: the page is written, with all that it draws.
+  explicit Writer(raw_ostream &OS, const ArrayRef<std::string> *Diffs = nullptr) : J(OS, /*IndentSize=*/Diffs ? 0 : 2), Diffs(Diffs) {}
 
   void report(const Report &R) {
     J.object([&] {
@@ -23,6 +24,13 @@ public:
       list("units", R.Units, [&](const Report::Unit &U) { unit(U); });
       list("candidates", R.Candidates, [&](const Report::Candidate &C) { candidate(C); });
       strings("warnings", R.Warnings);
+      if (!Diffs)
+        return;
+      list("sources", R.Sources, [&](const Report::SourceText &S) {
+        J.attribute("file", S.File);
+        J.attribute("text", S.Text);
+      });
+      strings("diffs", *Diffs);
     });
   }
 
@@ -91,6 +99,39 @@ private:
     number("dram_bytes", K.DramBytes);
     list("accesses", K.Accesses, [&](const Report::Access &A) { access(A); });
     strings("notes", K.Notes);
+    if (Diffs)
+      list("flow", K.Flow, [&](const Report::FlowNode &N) { node(N); });
+  }
+
+  void node(const Report::FlowNode &N) {
+    J.attribute("file", N.At.File);
+    J.attribute("line", N.At.Line);
+    number("weight", N.Weight);
+    number("cost", N.Cost);
+    J.attribute("instructions", N.Instructions);
+    J.attribute("accesses", N.Accesses);
+    number("trips", N.Trips);
+    J.attribute("counted", N.Counted);
+    J.attributeArray("next", [&] {
+      for (unsigned Next : N.Next)
+        J.value(Next);
+    });
+  }
+
+  /// Bytes from the begin of the array that the first lane is in; -1: a lane that
+  /// took no part, or is in another array. Every array has a range of 2^40 bytes.
+  void lanes(const Report::Access &A) {
+    static constexpr unsigned RangeBits = 40;
+    std::optional<uint64_t> Range;
+    J.attributeArray("lanes", [&] {
+      for (size_t L = 0; L < A.Lanes.size(); ++L) {
+        bool Active = A.Mask >> L & 1;
+        if (Active && !Range)
+          Range = A.Lanes[L] >> RangeBits;
+        J.value(Active && A.Lanes[L] >> RangeBits == *Range ? int64_t(A.Lanes[L] & ((uint64_t(1) << RangeBits) - 1)) : int64_t(-1));
+      }
+    });
+    J.attribute("range", Range ? std::to_string(*Range) : "");
   }
 
   void residency(const Report::Residency &R) {
@@ -114,6 +155,8 @@ private:
     number("requests_per_warp", A.RequestsPerWarp);
     J.attribute("kind", A.Kind);
     J.attribute("indirect", A.Indirect);
+    if (Diffs)
+      lanes(A);
     if (A.FromL1 + A.FromL2 + A.FromDram > 0)
       J.attributeObject("found_in", [&] {
         number("l1", A.FromL1);
@@ -145,6 +188,7 @@ private:
   }
 
   json::OStream J;
+  const ArrayRef<std::string> *Diffs;
 };
 
 } // namespace
@@ -153,5 +197,7 @@ void printJson(const Report &R, raw_ostream &OS) {
   Writer(OS).report(R);
   OS << '\n';
 }
+
+void printJsonForPage(const Report &R, ArrayRef<std::string> Diffs, raw_ostream &OS) { Writer(OS, &Diffs).report(R); }
 
 } // namespace restride

@@ -249,6 +249,16 @@ TEST(Parse, BranchTable) {
     EXPECT_TRUE(F->label(Target)) << Target;
 }
 
+TEST(Parse, FileNames) {
+  Module M = parsed(R"PTX(.version 8.0
+.target sm_90
+.address_size 64
+.file 1 "a \"b\" \\ \303\244.cu"
+)PTX");
+  ASSERT_EQ(M.Files.size(), 2u);
+  EXPECT_EQ(M.Files[1], "a \"b\" \\ \303\244.cu");
+}
+
 TEST(Parse, UnknownInstructionsAreCounted) {
   Module M = parsed(kernel("frob.u32 %r1, %r2;\nfrob.u32 %r1, [%rd1];\nweird {{%r1}} <nothing> (usual);\nret;"));
   ASSERT_EQ(M.Warnings.size(), 2u);
