@@ -13,6 +13,7 @@ program prints nothing to compare, or if one cannot run. Programs without a main
   --layouts=A,B      only these
   --arguments=ARGS   for the programs, as one string
   --limit=SECONDS    time for one run, default 60
+  --gpu              compile with nvcc and run on this machine's GPU instead
   --sanitize         run with the address and undefined-behaviour sanitizers
   --cache=DIR        as for run.py
   --keep=DIR         keep the variants and what was built here
@@ -33,7 +34,7 @@ from pathlib import Path
 
 import program as programs
 from program import Program
-from run import BuildError, Result, Toolchain, execute, parse_flags
+from run import BuildError, Nvcc, Result, Toolchain, execute, parse_flags
 from tokens import read
 
 PART = re.compile(r"^(?://|#)--- +(\S+)\s*$", re.MULTILINE)
@@ -98,7 +99,7 @@ def difference(expected: Result, got: Result) -> str | None:
 class Checker:
     def __init__(self, options: argparse.Namespace, flags: list[str], folder: Path):
         self.options, self.flags, self.folder = options, flags, folder
-        self.toolchain = Toolchain(options.cache, options.sanitize)
+        self.toolchain = Nvcc() if options.gpu else Toolchain(options.cache, options.sanitize)
         self.include_dirs = [Path(d).absolute() for d in parse_flags(flags).include_dirs]
 
     def restride(self, arguments: list[str], units: list[Path], flags: list[str]) -> None:
@@ -222,6 +223,7 @@ def main() -> int:
     parser.add_argument("--layouts")
     parser.add_argument("--arguments", default="")
     parser.add_argument("--limit", type=float, default=60)
+    parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--sanitize", action="store_true")
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--keep", type=Path)

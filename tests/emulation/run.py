@@ -144,6 +144,22 @@ class Toolchain:
         return binary
 
 
+class Nvcc:
+    """In place of Toolchain: the program itself, for the machine's GPU."""
+
+    def prepare(self, standard: str) -> None:
+        pass
+
+    def build(self, program: Program, flags: list[str], folder: Path) -> Path:
+        parsed = parse_flags(flags)
+        units = programs.copy(program, folder / "source")
+        includes = [folder / "source" / name for name in program.include_dirs] + parsed.include_dirs
+        binary = folder / "program"
+        options = [parsed.standard, "-w", "-arch=sm_90", *parsed.others, *(f"-I{path}" for path in includes)]
+        call(["nvcc", *options, "-o", str(binary), *map(str, units)])
+        return binary
+
+
 def execute(binary: Path, arguments: list[str] = [], limit: float = 60, folder: Path | None = None) -> Result:
     """Runs a program; fresh host memory holds the same bytes every time."""
     environment = os.environ | {

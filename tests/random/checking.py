@@ -15,7 +15,7 @@ EMULATION = Path(__file__).resolve().parents[1] / "emulation"
 sys.path.insert(0, str(EMULATION))
 import program as programs  # noqa: E402
 from check import difference, why_weak  # noqa: E402
-from run import BuildError, Toolchain, execute  # noqa: E402
+from run import BuildError, Nvcc, Toolchain, execute  # noqa: E402
 
 sys.path.remove(str(EMULATION))
 
@@ -60,10 +60,10 @@ def rotate(layouts, seed, count):
 
 
 class Checker:
-    def __init__(self, restride, cache=None, sanitize=False, cuda_path=None, again=False):
+    def __init__(self, restride, cache=None, sanitize=False, cuda_path=None, again=False, gpu=False):
         self.restride, self.again = restride, again
         self.cuda = [f"--cuda-path={cuda_path}"] if cuda_path else []
-        self.toolchain = Toolchain(cache, sanitize)
+        self.toolchain = Nvcc() if gpu else Toolchain(cache, sanitize)
         self.toolchain.prepare(FLAGS[0])
 
     def check(self, files, layouts, all_layouts=()):

@@ -31,6 +31,7 @@ def parse_arguments(argv):
     parser.add_argument("--per-program", type=int, default=2, metavar="N", help="layouts of one program (default 2)")
     parser.add_argument("--floor", type=float, default=0.5, help="least share of arrays that are moved (default 0.5)")
     parser.add_argument("--again", action="store_true", help="also: a second run of -i changes nothing")
+    parser.add_argument("--gpu", action="store_true", help="compile with nvcc and run on this machine's GPU instead")
     parser.add_argument("--sanitize", action="store_true", help="run with the sanitizers, to test the generator")
     parser.add_argument("--no-reduce", action="store_true", help="show failing programs as they are")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="write failing programs here")
@@ -44,7 +45,7 @@ def parse_arguments(argv):
 class Hunt:
     def __init__(self, options):
         self.options = options
-        self.checker = Checker(options.restride, None, options.sanitize, options.cuda_path, options.again)
+        self.checker = Checker(options.restride, None, options.sanitize, options.cuda_path, options.again, options.gpu)
         self.total, self.reasons, self.failed = Counter(), Counter(), []
 
     def layouts(self, seed):
