@@ -146,13 +146,14 @@ public:
   AccessPlaces(const Program &P, const Rewritten &Text) : P(P), Text(Text) {}
 
   /// The file and the offset in the program's text.
-  std::optional<std::pair<size_t, unsigned>> operator()(const cost::AccessCost &A) {
-    std::optional<size_t> I = A.Line ? fileNamed(A.File, P) : std::nullopt;
+  std::optional<std::pair<size_t, unsigned>> operator()(const cost::AccessCost &A) { return (*this)(A.File, A.Line, A.Column); }
+  std::optional<std::pair<size_t, unsigned>> operator()(llvm::StringRef File, unsigned Line, unsigned Column) {
+    std::optional<size_t> I = Line ? fileNamed(File, P) : std::nullopt;
     if (!I)
       return std::nullopt;
     Range Old = P.Text.files()[*I].Text;
     auto At = Known.try_emplace(*I, Lines(Text.file(*I))).first;
-    unsigned Offset = Text.original(Text.Files[*I].Begin + At->second.offset(A.Line, A.Column));
+    unsigned Offset = Text.original(Text.Files[*I].Begin + At->second.offset(Line, Column));
     if (Offset < Old.Begin || Old.End < Offset)
       return std::nullopt;
     return {{*I, Offset}};
@@ -200,6 +201,11 @@ Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, 
   Out.PredictedCycles = S.Cycles;
   Out.ConversionCycles = S.ConversionCycles;
   AccessPlaces Places(P, Text);
+  auto Place = [&](std::pair<size_t, unsigned> At) {
+    const SourceFile &File = P.Text.files()[At.first];
+    auto [Line, Column] = Lines(P.Text.text(File.Text)).lineAndColumn(At.second - File.Text.Begin);
+    return Names.place({File.Path, Line, Column});
+  };
   for (const cost::KernelCost &K : S.Kernels) {
     Report::Kernel Kernel;
     Kernel.Name = kernelName(K.Name);
@@ -208,6 +214,12 @@ Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, 
     Kernel.BoundBy = K.BoundBy;
     Kernel.Parts = {K.Parts.Issue, K.Parts.L1, K.Parts.L2, K.Parts.Dram, K.Parts.Latency};
     Kernel.Notes = K.Notes;
+    for (const cost::PlacedNote &N : K.LoopNotes) {
+      auto At = Places(N.File, N.Line, N.Column);
+      std::string Note = (At ? "the loop at line " + std::to_string(Place(*At).Line) : "a loop") + " " + N.Text;
+      if (!llvm::is_contained(Kernel.Notes, Note))
+        Kernel.Notes.push_back(std::move(Note));
+    }
     Kernel.L2Bytes = K.L2Bytes, Kernel.DramBytes = K.DramBytes;
     const cost::Residency &R = K.Resident;
     Kernel.Resident = {R.GridBlocks, R.WarpsPerBlock, R.Blocks, R.Occupancy, R.LimitedBy, R.ThreadRegisters, R.RegistersEstimated};
@@ -221,10 +233,8 @@ Report::Variant describe(const Candidate &C, const Program &P, const Layout &L, 
       Access.FromL1 = A.From.L1, Access.FromL2 = A.From.L2, Access.FromDram = A.From.Dram;
       Access.Lanes = A.Lanes, Access.Mask = A.Mask;
       if (auto At = Places(A)) {
-        const SourceFile &File = P.Text.files()[At->first];
-        auto [Line, Column] = Lines(P.Text.text(File.Text)).lineAndColumn(At->second - File.Text.Begin);
-        Report::Place Place = Names.place({File.Path, Line, Column});
-        Access.File = Place.File, Access.Line = Place.Line, Access.Column = Place.Column;
+        Report::Place Where = Place(*At);
+        Access.File = Where.File, Access.Line = Where.Line, Access.Column = Where.Column;
         Access.Field = fieldAt(P, At->second);
       }
       Kernel.Accesses.push_back(std::move(Access));

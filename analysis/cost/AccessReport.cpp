@@ -59,6 +59,13 @@ std::vector<AccessCost> accessCosts(const ptx::Module &M, const ptx::Function &F
   return Out;
 }
 
+std::vector<PlacedNote> loopNotes(const ptx::Module &M, const Sample &S) {
+  std::vector<PlacedNote> Out;
+  for (const LoopNote &N : S.Cfg.Notes)
+    Out.push_back({N.At.File < M.Files.size() ? M.Files[N.At.File] : "", N.At.Line, N.At.Column, N.Text});
+  return Out;
+}
+
 Residency residency(const Occupancy &O, uint64_t Blocks, const Gpu &G) {
   Residency Out;
   Out.GridBlocks = Blocks;

@@ -20,6 +20,9 @@ std::vector<Hits> loadHits(const Sample &S, const Reuse &R, const DramTraffic &D
 std::vector<AccessCost> accessCosts(const ptx::Module &M, const ptx::Function &F, const Sample &S,
                                     llvm::ArrayRef<Hits> From = {});
 
+/// What was assumed of loops, with their places.
+std::vector<PlacedNote> loopNotes(const ptx::Module &M, const Sample &S);
+
 /// What an SM of \p G holds of a grid of \p Blocks blocks.
 Residency residency(const Occupancy &O, uint64_t Blocks, const Gpu &G);
 

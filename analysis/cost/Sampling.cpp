@@ -77,7 +77,6 @@ public:
       S.Notes.push_back("no access to memory was seen in the warps that were looked at: all layouts cost the same");
     auto Pointers = map_to_vector(Traces, [](const ptx::WarpTrace &T) { return &T; });
     S.Cfg = weightedCfg(F, Flow, Pointers);
-    append_range(S.Notes, S.Cfg.Notes);
     S.Trace = std::move(Traces.front());
     S.Flow = std::move(Flow);
     return std::move(S);

@@ -14,6 +14,13 @@ struct Terms {
   double Issue = 0, L1 = 0, L2 = 0, Dram = 0, Latency = 0;
 };
 
+/// What was assumed of a loop; line 0: nobody knows where it stands.
+struct PlacedNote {
+  std::string File; ///< as the compiler names it
+  unsigned Line = 0, Column = 0; ///< in the text that was compiled
+  std::string Text; ///< "is not counted: 16 trips are assumed"
+};
+
 /// Shares of a load's requests by the farthest level they went to. They sum to 1;
 /// all are 0 where nothing is known, as of stores.
 struct Hits {
@@ -72,6 +79,7 @@ struct KernelCost {
   std::vector<FlowNode> Flow;
   /// What was assumed or approximated, one sentence each.
   std::vector<std::string> Notes;
+  std::vector<PlacedNote> LoopNotes;
 };
 
 /// One kernel to be scored: its PTX function name and its launch.

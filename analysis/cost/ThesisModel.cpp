@@ -56,6 +56,7 @@ KernelCost thesisCost(const ptx::Module &M, const ptx::Function &F, const Kernel
 
   Sample S = sampleOne(F, L.Facts);
   append_range(K.Notes, S.Notes);
+  K.LoopNotes = loopNotes(M, S);
   Occupancy O = occupancy(
       resources(F, L.Facts, L.Registers ? L.Registers : estimateRegisters(F, S.Flow, G.MaxThreadRegisters)), G);
   double ResidentBlocks = std::min(double(O.ResidentBlocks) * G.Sms, double(L.Facts.Grid.count()));

@@ -130,6 +130,7 @@ static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, cons
 
   Sample S = sample(F, L.Facts);
   append_range(K.Notes, S.Notes);
+  K.LoopNotes = loopNotes(M, S);
   unsigned Registers = L.Registers ? L.Registers : estimateRegisters(F, S.Flow, G.MaxThreadRegisters);
   Occupancy O = occupancy(resources(F, L.Facts, Registers), G);
   WarpRunner Runner(F, S.Flow, L.Facts);

@@ -22,12 +22,23 @@ static std::string formatted(double N) {
   return Text;
 }
 
+/// The header often begins with a copy of a register that stands nowhere.
+static ptx::SourceLocation placeOf(const ptx::Function &F, const ptx::ControlFlow &C, const ptx::Loop &L) {
+  std::vector<unsigned> Blocks = {L.Header};
+  append_range(Blocks, L.Blocks);
+  for (unsigned B : Blocks)
+    for (unsigned I = C.Blocks[B].Begin; I < C.Blocks[B].End; ++I)
+      if (F.Body[I].Loc.Line)
+        return F.Body[I].Loc;
+  return {};
+}
+
 static CfgLoop averageLoop(const ptx::Function &F, const ptx::ControlFlow &C, unsigned Index,
                            ArrayRef<const ptx::WarpTrace *> Traces) {
   CfgLoop L;
   L.Header = C.Loops[Index].Header;
   L.Parent = C.Loops[Index].Parent;
-  L.Line = F.Body[C.Blocks[L.Header].Begin].Loc.Line;
+  L.At = placeOf(F, C, C.Loops[Index]);
   double Entries = 0, Trips = 0;
   L.Known = true;
   for (const ptx::WarpTrace *T : Traces) {
@@ -54,7 +65,7 @@ static void assumeTrips(WeightedCfg &G, const ptx::ControlFlow &C, unsigned Inde
       G.Nodes[B].Weight *= Assumed / L.Trips;
     L.Trips = Assumed;
   }
-  G.Notes.push_back(formatv("the loop at line {0} is not counted: {1:F0} trips are assumed", L.Line, L.Trips));
+  G.Notes.push_back({L.At, formatv("is not counted: {0:F0} trips are assumed", L.Trips)});
 }
 
 /// What a reader must know of loops that were counted all the same: those that
@@ -65,15 +76,13 @@ static void noteExtremes(WeightedCfg &G) {
   for (const CfgLoop &L : G.Loops) {
     if (runs(L)) {
       if (L.Known && L.Trips >= Many)
-        G.Notes.push_back(formatv("the loop at line {0} makes {1} trips, by what is known of the launch", L.Line,
-                                  formatted(L.Trips)));
+        G.Notes.push_back({L.At, "makes " + formatted(L.Trips) + " trips, by what is known of the launch"});
       continue;
     }
     // The rest of an unrolled loop has the line of the loop itself.
     bool Inside = L.Parent >= 0 && !runs(G.Loops[L.Parent]);
-    if (!Inside && none_of(G.Loops, [&](const CfgLoop &Other) { return runs(Other) && Other.Line == L.Line; }))
-      G.Notes.push_back(formatv("the loop at line {0} does not run, by what is known of the launch: what it does costs nothing",
-                                L.Line));
+    if (!Inside && none_of(G.Loops, [&](const CfgLoop &Other) { return runs(Other) && Other.At.Line == L.At.Line; }))
+      G.Notes.push_back({L.At, "does not run, by what is known of the launch: what it does costs nothing"});
   }
 }
 
@@ -104,7 +113,7 @@ std::string dump(const ptx::Function &F, const ptx::ControlFlow &C, const Weight
   raw_string_ostream OS(Text);
   OS << F.Name << '\n';
   for (auto [I, L] : enumerate(G.Loops))
-    OS << formatv("  loop {0}: block {1} line {2} trips {3:F2} ({4}) in {5}\n", I, L.Header, L.Line, L.Trips,
+    OS << formatv("  loop {0}: block {1} line {2} trips {3:F2} ({4}) in {5}\n", I, L.Header, L.At.Line, L.Trips,
                   L.Known ? "counted" : "assumed", L.Parent < 0 ? "-" : std::to_string(L.Parent));
   for (const CfgNode &N : G.Nodes) {
     const ptx::Block &B = C.Blocks[N.Block];

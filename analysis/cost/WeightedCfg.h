@@ -9,12 +9,18 @@
 
 namespace restride::cost {
 
+/// What must be said of a loop: "is not counted: 16 trips are assumed".
+struct LoopNote {
+  ptx::SourceLocation At; ///< line 0: unknown
+  std::string Text;
+};
+
 struct CfgLoop {
   unsigned Header = 0; ///< block
   int Parent = -1;     ///< index in WeightedCfg::Loops
   double Trips = 1;    ///< per entry
   bool Known = false;  ///< counted from its induction register; else as data happened to decide
-  unsigned Line = 0;   ///< source line of the header, 0: unknown
+  ptx::SourceLocation At; ///< its first instruction that has a place; line 0: none has
 };
 
 struct CfgNode {
@@ -28,7 +34,7 @@ struct CfgNode {
 struct WeightedCfg {
   std::vector<CfgNode> Nodes; ///< one per block, same numbers
   std::vector<CfgLoop> Loops; ///< one per loop, same numbers
-  std::vector<std::string> Notes;
+  std::vector<LoopNote> Notes;
   double total() const;
 };
 

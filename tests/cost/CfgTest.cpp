@@ -92,7 +92,7 @@ TEST(WeightedCfg, AnAssumedTripCountIsSaid) {
   ptx::WarpTrace T = visits({1, 1, 16, 1, 1}, false);
   WeightedCfg G = weightedCfg(P.f(), P.C, {&T});
   ASSERT_EQ(G.Notes.size(), 1u);
-  EXPECT_EQ(G.Notes[0], "the loop at line 0 is not counted: 16 trips are assumed");
+  EXPECT_EQ(G.Notes[0].Text, "is not counted: 16 trips are assumed");
   ptx::WarpTrace Cut = visits({1, 1, 4, 1, 1}, false);
   Cut.Truncated = true;
   EXPECT_DOUBLE_EQ(weightedCfg(P.f(), P.C, {&Cut}).Nodes[2].Weight, 16) << "whatever the limit let pass";
