@@ -188,7 +188,8 @@ static Expected<ParsedSource> parseFast(const SourceCommand &Command, const Cuda
   return Try(ptx::Headers::Full, {}, ErrorStream);
 }
 
-Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Side Side, ArrayRef<ptx::SourceText> Changed) {
+Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Side Side, ArrayRef<ptx::SourceText> Changed,
+                             raw_ostream &Errors) {
   if (Error E = checkReadable(Command.File, Command.SpelledFile))
     return E;
   ptx::Language As = ptx::languageOf(Command.File, Command.Flags);
@@ -196,7 +197,7 @@ Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &To
     if (Error E = checkParses(Command, Toolkit, Changed))
       return E;
   // Records of C are no classes to Clang, and would not be seen.
-  return parseFast(Command, Toolkit, As == ptx::Language::C ? ptx::Language::Cxx : As, Side, Changed, errs());
+  return parseFast(Command, Toolkit, As == ptx::Language::C ? ptx::Language::Cxx : As, Side, Changed, Errors);
 }
 
 Error checkParses(const SourceCommand &Command, const CudaToolkit &Toolkit, ArrayRef<ptx::SourceText> Changed) {

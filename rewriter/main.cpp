@@ -1,4 +1,5 @@
 #include "rewriter/Apply.h"
+#include "rewriter/Captured.h"
 #include "rewriter/Diff.h"
 #include "rewriter/EmitVariants.h"
 #include "rewriter/Options.h"
@@ -48,21 +49,6 @@ static Error writeReports(const Options &O, const Report &R) {
   }
   return O.EmitVariants.empty() ? Error::success() : emitVariants(R, O.EmitVariants);
 }
-
-namespace {
-
-/// Keeps what a stream would print, in colour if that stream has it.
-class Captured : public raw_string_ostream {
-public:
-  Captured(std::string &Text, raw_ostream &Like) : raw_string_ostream(Text), HasColors(Like.has_colors()) { enable_colors(HasColors); }
-  bool has_colors() const override { return HasColors; }
-  bool is_displayed() const override { return HasColors; }
-
-private:
-  bool HasColors;
-};
-
-} // namespace
 
 /// Findings are diagnostics and go to standard error, so that standard output
 /// is a diff that patch can read; a list that was asked for is the output.
