@@ -16,6 +16,7 @@
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/WithColor.h"
 
+#include <csignal>
 #include <unistd.h>
 
 using namespace llvm;
@@ -132,6 +133,7 @@ static void interrupted() {
 int main(int argc, char **argv) {
   InitLLVM Init(argc, argv);
   sys::SetInterruptFunction(interrupted);
+  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error of its write, and no crash
   setBugReportMsg("restride: this is a bug; no file was changed\n");
   Expected<Options> O = parseOptions(argc, argv);
   if (!O)
