@@ -11,6 +11,7 @@
 #include "clang/Driver/Tool.h"
 #include "clang/Frontend/CompilerInvocation.h"
 #include "clang/Frontend/TextDiagnosticBuffer.h"
+#include "clang/Lex/PreprocessorOptions.h"
 #include "clang/Options/OptionUtils.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -142,6 +143,10 @@ createInvocation(StringRef MainFile, const CompileOptions &Options, Language As,
     auto Invocation = std::make_shared<clang::CompilerInvocation>();
     if (!clang::CompilerInvocation::CreateFromArgs(*Invocation, Job.getArguments(), *Diags))
       return firstError(Buffer, "Clang refused the compiler flags");
+    if (As == Language::Cuda) { // before the driver's own
+      std::vector<std::string> &First = Invocation->getPreprocessorOpts().Includes;
+      First.insert(First.begin(), "restride_before.h");
+    }
     if (As == Language::Cuda && Set == Headers::Lean)
       usePrecompiledToolkit(*Invocation);
     return Invocation;

@@ -22,8 +22,9 @@
 namespace restride::ptx {
 using namespace llvm;
 
-/// What Clang's driver puts in front of every CUDA file.
-static constexpr StringRef Wrapper = "__clang_cuda_runtime_wrapper.h";
+/// What stands in front of every CUDA file, in this order: Clang's driver puts
+/// the second there, the others are of prelude/.
+static constexpr StringRef Front[] = {"restride_before.h", "__clang_cuda_runtime_wrapper.h", "restride_nvcc.h"};
 
 /// pruneCache looks at names that begin so, and at nothing else.
 static constexpr StringRef Prefix = "llvmcache-";
@@ -35,8 +36,7 @@ static std::string keyOf(const clang::CompilerInvocation &Invocation) {
   Headers.getFrontendOpts() = {};
   Headers.getCodeGenOpts() = {};
   Headers.getLangOpts().CUID.clear();
-  std::vector<std::string> &Includes = Headers.getPreprocessorOpts().Includes;
-  Includes.resize(1);
+  Headers.getPreprocessorOpts().Includes.resize(std::size(Front));
   Headers.getPreprocessorOpts().clearRemappedFiles();
   std::string All = clang::getClangFullVersion();
   for (const std::string &Arg : Headers.getCC1CommandLine())
@@ -122,7 +122,7 @@ static bool precompile(const clang::CompilerInvocation &Invocation, StringRef Pc
   std::string Main = (Pch + ".cu").str();
   std::unique_ptr<MemoryBuffer> Empty = MemoryBuffer::getMemBuffer("\n", Main);
   clang::PreprocessorOptions &Preprocessor = Call->getPreprocessorOpts();
-  Preprocessor.Includes.resize(1);
+  Preprocessor.Includes.resize(std::size(Front));
   Preprocessor.clearRemappedFiles();
   Preprocessor.addRemappedFile(Main, Empty.get());
   Preprocessor.RetainRemappedFileBuffers = true;
@@ -184,13 +184,15 @@ static std::string find(const clang::CompilerInvocation &Invocation) {
 
 void usePrecompiledToolkit(clang::CompilerInvocation &Invocation) {
   clang::PreprocessorOptions &Preprocessor = Invocation.getPreprocessorOpts();
-  if (Preprocessor.Includes.empty() || Preprocessor.Includes.front() != Wrapper || !Preprocessor.ImplicitPCHInclude.empty())
+  std::vector<std::string> &Includes = Preprocessor.Includes;
+  bool AsExpected = Includes.size() >= std::size(Front) && std::equal(std::begin(Front), std::end(Front), Includes.begin());
+  if (!AsExpected || !Preprocessor.ImplicitPCHInclude.empty())
     return;
   std::string Pch = find(Invocation);
   if (Pch.empty())
     return;
   Preprocessor.ImplicitPCHInclude = Pch;
-  Preprocessor.Includes.erase(Preprocessor.Includes.begin());
+  Includes.erase(Includes.begin(), Includes.begin() + std::size(Front));
 }
 
 std::vector<std::string> precompiledFiles(const clang::CompilerInvocation &Invocation) {

@@ -7,6 +7,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
 
 #include <thread>
 
@@ -60,6 +61,8 @@ static cl::list<std::string> ExtraArgs("extra-arg", cl::desc("One more compiler 
 static cl::opt<unsigned> Jobs("j", cl::desc("Variants compiled at a time (default: one per processor)"),
                               cl::value_desc("N"), cl::init(0), cl::Prefix, cl::cat(Category));
 
+static cl::opt<std::string> HeaderFilter("header-filter", cl::desc("Change only headers whose path matches; the files named always may"),
+                                         cl::value_desc("REGEX"), cl::cat(Category));
 static cl::opt<bool> DumpConfig("dump-config", cl::desc("Print the configuration that holds for FILE, or here, and end"), cl::cat(Category));
 static cl::opt<bool> VerifyConfig("verify-config", cl::desc("Only check the configuration that holds for FILE, or here"), cl::cat(Category));
 
@@ -140,6 +143,9 @@ static Error checkTogether(const Options &O) {
     return createStringError("--in-place and --export-fixes exclude each other");
   if (!O.ReportFile.empty() && !isHtml(O.ReportFile) && sys::path::extension(O.ReportFile) != ".json")
     return createStringError("--report=" + O.ReportFile + ": the name must end in .json or .html");
+  std::string Why;
+  if (!O.HeaderFilter.empty() && !Regex(O.HeaderFilter).isValid(Why))
+    return createStringError("--header-filter=" + O.HeaderFilter + ": " + Why);
   if (!O.Layout.empty() && !is_contained(layoutNames(), O.Layout))
     return unknownName("layout", O.Layout, layoutNames());
   return Error::success();
@@ -166,6 +172,7 @@ Expected<Options> parseOptions(int Argc, const char *const *Argv) {
   O.Calibrate = Calibrate;
   O.Gpu = Gpu;
   O.CudaPath = CudaPath;
+  O.HeaderFilter = HeaderFilter;
   O.DumpConfig = DumpConfig;
   O.VerifyConfig = VerifyConfig;
   O.Flags.BuildPath = BuildPath;

@@ -33,6 +33,7 @@ struct Options {
   CostModel Model = CostModel::Throughput;
   PtxCompiler Compiler = PtxCompiler::Clang;
   std::string CudaPath; ///< empty: look for it
+  std::string HeaderFilter; ///< headers whose path matches may change; empty: all
   FlagSources Flags;
   unsigned Jobs = 1;
   bool DumpConfig = false, VerifyConfig = false;

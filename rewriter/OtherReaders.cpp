@@ -76,7 +76,8 @@ std::vector<std::string> sourcesBelow(StringRef Root) {
 std::optional<std::string> otherReader(StringRef Header, StringRef Root, ArrayRef<std::string> Read) {
   for (const std::string &Path : sourcesBelow(Root))
     if (!is_contained(Read, Path) && readsHeader(Path, Header))
-      return Path;
+      if (SmallString<256> Real; sys::fs::real_path(Path, Real) || !is_contained(Read, Real)) // no link to one
+        return Path;
   return std::nullopt;
 }
 

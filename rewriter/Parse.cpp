@@ -198,7 +198,8 @@ static Expected<ParsedSource> parseFast(const SourceCommand &Command, const Cuda
   return Try(ptx::Headers::Full, {}, ErrorStream);
 }
 
-Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Side Side, ArrayRef<ptx::SourceText> Changed) {
+Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Side Side, ArrayRef<ptx::SourceText> Changed,
+                             raw_ostream &Errors) {
   if (Error E = checkReadable(Command.File, Command.SpelledFile))
     return E;
   ptx::Language As = ptx::languageOf(Command.File, Command.Flags);
@@ -208,7 +209,7 @@ Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &To
   // Records of C are no classes to Clang, and would not be seen.
   ptx::Language Records = As == ptx::Language::C ? ptx::Language::Cxx : As;
   if (!Command.FirstErrorOnly)
-    return parseFast(Command, Toolkit, Records, Side, Changed, errs());
+    return parseFast(Command, Toolkit, Records, Side, Changed, Errors);
   std::string Messages;
   raw_string_ostream OS(Messages);
   Expected<ParsedSource> Parsed = parseFast(Command, Toolkit, Records, Side, Changed, OS);

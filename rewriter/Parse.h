@@ -29,12 +29,12 @@ struct ParsedSource {
   std::vector<std::string> NvccMacros;
 };
 
-/// Prints errors as Clang does, to standard error; a file with errors is then
+/// Prints errors as Clang does, to \p Errors; a file with errors is then
 /// an llvm::Error of one line. Warnings about the user's code are not printed.
 /// A file of C or C++ is parsed as C++.
 /// Files of \p Changed have new text.
 llvm::Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Side Side = ptx::Side::Host,
-                                   llvm::ArrayRef<ptx::SourceText> Changed = {});
+                                   llvm::ArrayRef<ptx::SourceText> Changed = {}, llvm::raw_ostream &Errors = llvm::errs());
 
 /// Fails with the host compiler's first error about the program where the files
 /// of \p Changed have new text. A file of C is C here, as it is for that compiler.

@@ -13,6 +13,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Regex.h"
 
 namespace restride {
 
@@ -41,6 +42,7 @@ struct Settings {
   const CudaToolkit &Toolkit;
   const cost::Gpu &Gpu;
   const Options &O;
+  Progress &Shown;
 };
 
 } // namespace
@@ -73,13 +75,17 @@ static std::string realPath(llvm::StringRef Path) {
 }
 
 /// A header changes only if the run knows everybody who includes it.
-static void checkReaders(Program &P, const std::string &Root, RunInputs &Inputs) {
+static void checkReaders(Program &P, const std::string &Root, const std::string &Filter, RunInputs &Inputs) {
   std::vector<std::string> Read;
   for (const SourceFile &F : P.Text.files())
     Read.push_back(F.Path);
   for (Candidate &C : P.Candidates)
     for (const SourceFile &F : P.Text.files())
       if (!C.refused() && llvm::is_contained(C.Headers, F.Text.Begin)) {
+        if (!Filter.empty() && !llvm::Regex(Filter).match(F.Path)) {
+          C.Refusals.push_back({"", C.Where, "'" + F.Path + "' would change, and --header-filter leaves it out"});
+          continue;
+        }
         Inputs.Trees.insert(Root);
         if (std::optional<std::string> Other = otherReader(F.Path, Root, Read))
           C.Refusals.push_back({"", C.Where, "'" + F.Path + "' would change, and '" + *Other +
@@ -122,7 +128,8 @@ static llvm::Expected<std::vector<Report::Change>> changes(const Rewritten &Fina
 /// Reads the program; what the configuration says of kernels takes the place of what the source shows.
 static llvm::Expected<ProgramReading> read(std::vector<ProgramUnit> &Units, const Settings &S, const std::string &Root,
                                            llvm::ArrayRef<ptx::SourceText> Changed = {}, KeptAsts *Kept = nullptr) {
-  llvm::Expected<ProgramReading> Out = readProgram(Units, S.Toolkit, Root, Changed, Kept);
+  llvm::Expected<ProgramReading> Out = readProgram(Units, S.Toolkit, Root, Changed, Kept, {S.O.Jobs, &S.Shown});
+  S.Shown.clear();
   if (!Out)
     return Out;
   for (ProgramFacts *Facts : {&Out->Records, &Out->Arrays})
@@ -168,7 +175,7 @@ static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S,
     T.File = Names.spell(T.File);
   KeptAsts Kept;
   auto Read = [&](llvm::ArrayRef<ptx::SourceText> Changed) { return read(Units, S, Root, Changed, &Kept); };
-  auto Check = [&](Program &P) { checkReaders(P, Root, Out.Read); };
+  auto Check = [&](Program &P) { checkReaders(P, Root, S.O.HeaderFilter, Out.Read); };
 
   // What an earlier run moved, as it was before.
   llvm::Expected<RestoredProgram> Restored = restoreProgram(std::move(*Reading), Names, Read);
@@ -235,10 +242,19 @@ llvm::Expected<Report> runPipeline(const Options &O) {
     llvm::Expected<SourceCommand> Command = commandFor(File, O.Flags);
     if (!Command)
       return Command.takeError();
+    if (!Command->Conflict.empty() && !O.Files.empty())
+      return llvm::createStringError(Command->Conflict + "; give the flags after --");
+    if (!Command->Conflict.empty()) { // and what it includes, as of any file outside of the run
+      Out.Warnings.push_back(Command->Conflict + ", and is left out");
+      continue;
+    }
     Out.Units.push_back({Command->SpelledFile, Command->Arch.value_or(DefaultArch), Command->Archs, Command->Dropped});
     Units.push_back({std::move(*Command), nullptr, {}, {}});
   }
-  if (llvm::Error E = runProgram(std::move(Units), {*Toolkit, *Gpu, O}, Out))
+  if (Units.empty())
+    return Out;
+  Progress Shown(O.Quiet ? nullptr : &llvm::errs());
+  if (llvm::Error E = runProgram(std::move(Units), {*Toolkit, *Gpu, O, Shown}, Out))
     return E;
   return Out;
 }

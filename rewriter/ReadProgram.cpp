@@ -1,5 +1,8 @@
 #include "rewriter/ReadProgram.h"
+#include "rewriter/Captured.h"
 #include "rewriter/Parse.h"
+
+#include <future>
 
 namespace restride {
 
@@ -26,28 +29,80 @@ static bool isChanged(const KeptAsts::One &Unit, llvm::ArrayRef<ptx::SourceText>
   return llvm::any_of(Changed, [&](const ptx::SourceText &S) { return llvm::is_contained(Unit.Files, S.Path); });
 }
 
-static llvm::Expected<std::shared_ptr<ParsedSource>> parseOnce(ProgramUnit &U, size_t I, const CudaToolkit &Toolkit,
-                                                               llvm::ArrayRef<ptx::SourceText> Changed, KeptAsts *Kept) {
-  if (Kept)
-    if (auto At = Kept->Units.find(I); At != Kept->Units.end() && !isChanged(At->second, Changed))
-      return At->second.Parsed;
-  llvm::Expected<ParsedSource> Parsed = parse(U.Command, Toolkit, ptx::Side::Host, Changed);
-  if (!Parsed)
-    return Parsed.takeError();
-  U.Read.insert(Parsed->Read.begin(), Parsed->Read.end());
-  if (!Parsed->NvccMacros.empty()) { // from now on, and for a new compiler
-    llvm::append_range(U.Command.Flags, Parsed->NvccMacros);
+namespace {
+
+/// A unit that is parsed on another thread, with what is to be printed of it.
+struct ParsedUnit {
+  llvm::Expected<ParsedSource> Source;
+  std::string Errors;
+};
+
+/// Parses units before their turn comes, each once.
+class ParseAhead {
+public:
+  ParseAhead(llvm::ArrayRef<ProgramUnit> Units, const CudaToolkit &Toolkit, llvm::ArrayRef<ptx::SourceText> Changed, const KeptAsts *Kept,
+             unsigned Jobs)
+      : Units(Units), Toolkit(Toolkit), Changed(Changed), Kept(Kept), Jobs(std::clamp(Jobs, 1u, MaxAhead)), Started(Units.size()) {}
+
+  /// Null where the AST that was kept is the one.
+  std::shared_ptr<ParsedSource> kept(size_t I) const {
+    if (!Kept)
+      return nullptr;
+    auto At = Kept->Units.find(I);
+    return At != Kept->Units.end() && !isChanged(At->second, Changed) ? At->second.Parsed : nullptr;
+  }
+
+  ParsedUnit take(size_t I) {
+    for (size_t Next = I; Next < Units.size() && Next < I + Jobs; ++Next)
+      if (!Started[Next].valid() && !kept(Next))
+        Started[Next] = std::async(Jobs > 1 ? std::launch::async : std::launch::deferred, [this, Next] {
+          std::string Errors;
+          Captured OS(Errors, llvm::errs());
+          llvm::Expected<ParsedSource> Source = parse(Units[Next].Command, Toolkit, ptx::Side::Host, Changed, OS);
+          return ParsedUnit{std::move(Source), std::move(Errors)};
+        });
+    return Started[I].get();
+  }
+
+private:
+  static constexpr unsigned MaxAhead = 8; ///< ASTs are large
+
+  llvm::ArrayRef<ProgramUnit> Units;
+  const CudaToolkit &Toolkit;
+  llvm::ArrayRef<ptx::SourceText> Changed;
+  const KeptAsts *Kept;
+  unsigned Jobs;
+  std::vector<std::future<ParsedUnit>> Started;
+};
+
+} // namespace
+
+static llvm::Expected<std::shared_ptr<ParsedSource>> parseOnce(ProgramUnit &U, size_t I, ParseAhead &Ahead, const ReadOptions &How) {
+  if (std::shared_ptr<ParsedSource> Known = Ahead.kept(I))
+    return Known;
+  ParsedUnit Parsed = Ahead.take(I);
+  if (How.Shown && !Parsed.Errors.empty())
+    How.Shown->clear();
+  llvm::errs() << Parsed.Errors;
+  if (!Parsed.Source)
+    return Parsed.Source.takeError();
+  U.Read.insert(Parsed.Source->Read.begin(), Parsed.Source->Read.end());
+  if (!Parsed.Source->NvccMacros.empty()) { // from now on, and for a new compiler
+    llvm::append_range(U.Command.Flags, Parsed.Source->NvccMacros);
     U.Compiler.reset();
   }
-  return std::make_shared<ParsedSource>(std::move(*Parsed));
+  return std::make_shared<ParsedSource>(std::move(*Parsed.Source));
 }
 
 llvm::Expected<ProgramReading> readProgram(std::vector<ProgramUnit> &Units, const CudaToolkit &Toolkit, const std::string &Root,
-                                           llvm::ArrayRef<ptx::SourceText> Changed, KeptAsts *Kept) {
+                                           llvm::ArrayRef<ptx::SourceText> Changed, KeptAsts *Kept, ReadOptions How) {
   ProgramReading Out{ProgramFacts(Root), ProgramFacts(Root, Elements::Scalars)};
+  ParseAhead Ahead(Units, Toolkit, Changed, Kept, How.Jobs);
   for (ProgramUnit &U : Units) {
     size_t I = &U - Units.data();
-    llvm::Expected<std::shared_ptr<ParsedSource>> Read = parseOnce(U, I, Toolkit, Changed, Kept);
+    if (How.Shown)
+      How.Shown->show(I, Units.size(), U.Command.SpelledFile);
+    llvm::Expected<std::shared_ptr<ParsedSource>> Read = parseOnce(U, I, Ahead, How);
     if (!Read)
       return Read.takeError();
     const ParsedSource *Parsed = Read->get();

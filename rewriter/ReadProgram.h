@@ -3,6 +3,7 @@
 
 #include "analysis/program/ProgramFacts.h"
 #include "rewriter/CudaToolkit.h"
+#include "rewriter/Progress.h"
 #include "rewriter/VariantCompiler.h"
 
 namespace restride {
@@ -23,10 +24,15 @@ struct KeptAsts {
   std::map<size_t, One> Units;
 };
 
-/// Reads \p Units one after the other; an AST ends where its facts are read, if
+struct ReadOptions {
+  unsigned Jobs = 1;         ///< units parsed at a time
+  Progress *Shown = nullptr; ///< says which unit is next
+};
+
+/// Parses \p Units, some of them ahead, and reads one after the other; an AST ends where its facts are read, if
 /// nobody keeps it. Files of \p Changed have new text. Editable are the files below \p Root.
 llvm::Expected<ProgramReading> readProgram(std::vector<ProgramUnit> &Units, const CudaToolkit &Toolkit, const std::string &Root,
-                                           llvm::ArrayRef<ptx::SourceText> Changed = {}, KeptAsts *Kept = nullptr);
+                                           llvm::ArrayRef<ptx::SourceText> Changed = {}, KeptAsts *Kept = nullptr, ReadOptions How = {});
 
 /// The files that \p Text changes, to read the program with.
 std::vector<ptx::SourceText> changedFiles(const Rewritten &Text, const Sources &OnDisk);

@@ -55,6 +55,15 @@ static std::string databaseIn(StringRef BuildPath) {
   return Path.str().str();
 }
 
+/// The first flag of one that the other lacks, or "".
+static StringRef difference(ArrayRef<std::string> A, ArrayRef<std::string> B) {
+  for (const auto &[Of, In] : {std::pair(A, B), std::pair(B, A)})
+    for (const std::string &Flag : Of)
+      if (!is_contained(In, Flag))
+        return Flag;
+  return "";
+}
+
 /// Takes the command from the database at \p Path. False where it does not name the file.
 static Expected<bool> setFromDatabase(SourceCommand &Command, StringRef Path) {
   Expected<std::unique_ptr<Database>> Loaded = loadDatabase(Path);
@@ -67,14 +76,26 @@ static Expected<bool> setFromDatabase(SourceCommand &Command, StringRef Path) {
   if (std::error_code EC = sys::fs::make_absolute(Database))
     return createStringError(EC, "cannot find the working directory: " + EC.message());
   Command.ReadFrom.push_back(Database.str().str());
-  SmallString<256> Directory(Commands.front().Directory);
-  sys::path::make_absolute(sys::path::parent_path(Path), Directory);
-  Command.Directory = Directory.str().str();
-  ArrayRef<std::string> Words = Commands.front().CommandLine;
-  if (Words.empty())
-    return createStringError("'" + Path + "' has an empty command for '" + Command.SpelledFile + "'");
-  if (Error E = addFlags(Command, Words.drop_front(), compilerOf(Words.front())))
-    return E;
+  const SourceCommand Empty = Command;
+  for (const clang::tooling::CompileCommand &Entry : Commands) {
+    SourceCommand Now = Empty;
+    SmallString<256> Directory(Entry.Directory);
+    sys::path::make_absolute(sys::path::parent_path(Database), Directory);
+    sys::path::remove_dots(Directory, /*remove_dot_dot=*/true);
+    Now.Directory = Directory.str().str();
+    ArrayRef<std::string> Words = Entry.CommandLine;
+    if (Words.empty())
+      return createStringError("'" + Path + "' has an empty command for '" + Command.SpelledFile + "'");
+    if (Error E = addFlags(Now, Words.drop_front(), compilerOf(Words.front())))
+      return E;
+    if (&Entry == &Commands.front())
+      Command = std::move(Now);
+    else if (Now.Flags != Command.Flags || Now.Directory != Command.Directory)
+      Command.Conflict = ("'" + Command.SpelledFile + "' is compiled in two ways in '" + Path + "', " +
+                          (Now.Flags == Command.Flags ? "in different folders"
+                                                      : "with and without '" + difference(Now.Flags, Command.Flags) + "'"))
+                             .str();
+  }
   return true;
 }
 

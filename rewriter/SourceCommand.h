@@ -18,6 +18,7 @@ struct SourceCommand {
   std::vector<std::string> Flags;  ///< Clang's spelling; no compiler, input or output
   std::optional<std::string> Arch; ///< the newest GPU that the command names and Clang knows, "sm_90"
   std::vector<std::string> Archs;   ///< all that it names
+  std::string Conflict; ///< not empty: the database has another way to compile the file, and this says which
   std::vector<std::string> ReadFrom; ///< the database and options files, absolute
   std::vector<std::string> Dropped; ///< flags of the command that Flags has no counterpart of
   bool InDatabase = false;         ///< a compilation database gave the flags

@@ -1,5 +1,6 @@
 #include "rewriter/Apply.h"
 #include "rewriter/Calibrate.h"
+#include "rewriter/Captured.h"
 #include "rewriter/Diff.h"
 #include "rewriter/EmitVariants.h"
 #include "rewriter/Hook.h"
@@ -19,6 +20,7 @@
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/WithColor.h"
 
+#include <csignal>
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -62,21 +64,6 @@ static Error writeReports(const Options &O, const Report &R) {
   }
   return O.EmitVariants.empty() ? Error::success() : emitVariants(R, O.EmitVariants);
 }
-
-namespace {
-
-/// Keeps what a stream would print, in colour if that stream has it.
-class Captured : public raw_string_ostream {
-public:
-  Captured(std::string &Text, raw_ostream &Like) : raw_string_ostream(Text), HasColors(Like.has_colors()) { enable_colors(HasColors); }
-  bool has_colors() const override { return HasColors; }
-  bool is_displayed() const override { return HasColors; }
-
-private:
-  bool HasColors;
-};
-
-} // namespace
 
 /// Findings are diagnostics and go to standard error, so that standard output
 /// is a diff that patch can read; a list that was asked for is the output.
@@ -204,6 +191,7 @@ int main(int argc, char **argv) {
   keepMemory();
   InitLLVM Init(argc, argv);
   sys::SetInterruptFunction(interrupted);
+  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error of its write, and no crash
   setBugReportMsg("restride: this is a bug; no file was changed\n");
   Expected<Options> O = parseOptions(argc, argv);
   if (!O)

@@ -3,12 +3,14 @@
 #   %compile-both  clang++ -fsyntax-only for host and device: %compile-both FILE [FLAGS]
 #   %compile-host  as a plain C++ translation unit would see a header
 #   %samples       the samples folder
+#   %python        the interpreter that runs lit
 #   %strip         the file without its lines for lit and FileCheck, so that
 #                  these stand beside the line they are about
 #   %exits N CMD   CMD must exit with N, where "not" would take any failure
 # FileCheck, split-file, not and count are LLVM's.
 import os
 import shutil
+import sys
 
 import lit.formats
 
@@ -29,6 +31,7 @@ config.substitutions += [
     ("%compile-host", f"{config.clangxx} -x c++ -isystem {config.cuda_path}/include -fsyntax-only"),
     ("%exits", """sh -c 'want=$1; shift; "$@"; got=$?; test $got = $want || { echo exit $got; exit 1; }' exits"""),
     ("%strip", "sed '/^ *// [A-Z][A-Z0-9-]*:/d'".replace("//", r"\/\/")),
+    ("%python", sys.executable),
     ("%samples", os.path.join(config.source_root, "samples")),
 ]
 # Generated code is formatted as the nearest .clang-format says: here, in long lines.

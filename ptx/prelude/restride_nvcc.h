@@ -1,7 +1,36 @@
 // What nvcc declares and Clang does not: read before every CUDA file, as a system
-// header. A name here means what nvcc makes of it.
+// header. A name here means what nvcc makes of it. Other names are reserved ones,
+// since a program's own macros are there already.
 #pragma once
 #pragma GCC system_header
+
+// Of restride_before.h.
+#pragma pop_macro("A")
+#pragma pop_macro("B")
+#pragma pop_macro("C")
+#pragma pop_macro("D")
+#pragma pop_macro("E")
+#pragma pop_macro("F")
+#pragma pop_macro("G")
+#pragma pop_macro("H")
+#pragma pop_macro("I")
+#pragma pop_macro("J")
+#pragma pop_macro("K")
+#pragma pop_macro("L")
+#pragma pop_macro("M")
+#pragma pop_macro("N")
+#pragma pop_macro("O")
+#pragma pop_macro("P")
+#pragma pop_macro("Q")
+#pragma pop_macro("R")
+#pragma pop_macro("S")
+#pragma pop_macro("T")
+#pragma pop_macro("U")
+#pragma pop_macro("V")
+#pragma pop_macro("W")
+#pragma pop_macro("X")
+#pragma pop_macro("Y")
+#pragma pop_macro("Z")
 
 // cuda_runtime.h brings these along, for the host too.
 #include <math.h>
@@ -9,9 +38,9 @@
 
 // crt/math_functions.hpp has these for both sides, mixed types included; Clang
 // reads it for the device alone.
-#define RESTRIDE_MIN_MAX(R, A, B)                                                                                      \
-  static inline __attribute__((always_inline, unused)) R min(A a, B b) { return (R)a < (R)b ? (R)a : (R)b; }           \
-  static inline __attribute__((always_inline, unused)) R max(A a, B b) { return (R)a > (R)b ? (R)a : (R)b; }
+#define RESTRIDE_MIN_MAX(__R, __A, __B)                                                                                      \
+  static inline __attribute__((always_inline, unused)) __R min(__A __a, __B __b) { return (__R)__a < (__R)__b ? (__R)__a : (__R)__b; }           \
+  static inline __attribute__((always_inline, unused)) __R max(__A __a, __B __b) { return (__R)__a > (__R)__b ? (__R)__a : (__R)__b; }
 RESTRIDE_MIN_MAX(int, int, int)
 RESTRIDE_MIN_MAX(unsigned, unsigned, unsigned)
 RESTRIDE_MIN_MAX(long, long, long)
@@ -35,36 +64,36 @@ RESTRIDE_MIN_MAX(double, double, float)
 #define __CUDACC__ 1
 
 // Hints for caches, which change no result and no number of transactions.
-template <typename T, typename V> static inline __attribute__((always_inline, device)) void __stwb(T *p, V v) { *p = v; }
-template <typename T, typename V> static inline __attribute__((always_inline, device)) void __stcg(T *p, V v) { *p = v; }
-template <typename T, typename V> static inline __attribute__((always_inline, device)) void __stcs(T *p, V v) { *p = v; }
-template <typename T> static inline __attribute__((always_inline, device)) T __ldca(const T *p) { return *p; }
-template <typename T> static inline __attribute__((always_inline, device)) T __ldlu(const T *p) { return *p; }
+template <typename __T, typename __V> static inline __attribute__((always_inline, device)) void __stwb(__T *__p, __V __v) { *__p = __v; }
+template <typename __T, typename __V> static inline __attribute__((always_inline, device)) void __stcg(__T *__p, __V __v) { *__p = __v; }
+template <typename __T, typename __V> static inline __attribute__((always_inline, device)) void __stcs(__T *__p, __V __v) { *__p = __v; }
+template <typename __T> static inline __attribute__((always_inline, device)) __T __ldca(const __T *__p) { return *__p; }
+template <typename __T> static inline __attribute__((always_inline, device)) __T __ldlu(const __T *__p) { return *__p; }
 
-static inline __attribute__((always_inline, device)) float __tanhf(float a) {
-  float r;
-  asm("tanh.approx.f32 %0, %1;" : "=f"(r) : "f"(a));
-  return r;
+static inline __attribute__((always_inline, device)) float __tanhf(float __a) {
+  float __r;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(__r) : "f"(__a));
+  return __r;
 }
 
 // Built-in functions of nvcc 12.8. What they cost does not hang on the order that
 // they ask for.
 enum { __NV_ATOMIC_RELAXED, __NV_ATOMIC_CONSUME, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_RELEASE, __NV_ATOMIC_ACQ_REL, __NV_ATOMIC_SEQ_CST };
 enum { __NV_THREAD_SCOPE_THREAD, __NV_THREAD_SCOPE_BLOCK, __NV_THREAD_SCOPE_CLUSTER, __NV_THREAD_SCOPE_DEVICE, __NV_THREAD_SCOPE_SYSTEM };
-#define RESTRIDE_ATOMIC(R, Name, Parameters, Call)                                                                     \
-  template <typename T> static inline __attribute__((always_inline, device)) R __nv_atomic_##Name Parameters { return Call; }
-RESTRIDE_ATOMIC(T, load_n, (T *p, int, int = 0), __atomic_load_n(p, __ATOMIC_RELAXED))
-RESTRIDE_ATOMIC(void, load, (T *p, T *to, int, int = 0), __atomic_load(p, to, __ATOMIC_RELAXED))
-RESTRIDE_ATOMIC(void, store_n, (T *p, T v, int, int = 0), __atomic_store_n(p, v, __ATOMIC_RELAXED))
-RESTRIDE_ATOMIC(void, store, (T *p, T *v, int, int = 0), __atomic_store(p, v, __ATOMIC_RELAXED))
-RESTRIDE_ATOMIC(T, exchange_n, (T *p, T v, int, int = 0), __atomic_exchange_n(p, v, __ATOMIC_RELAXED))
-RESTRIDE_ATOMIC(bool, compare_exchange_n, (T *p, T *expected, T v, bool, int, int, int = 0),
-                __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-RESTRIDE_ATOMIC(T, fetch_add, (T *p, T v, int, int = 0), __atomic_fetch_add(p, v, __ATOMIC_RELAXED))
-RESTRIDE_ATOMIC(T, fetch_sub, (T *p, T v, int, int = 0), __atomic_fetch_sub(p, v, __ATOMIC_RELAXED))
-RESTRIDE_ATOMIC(T, fetch_and, (T *p, T v, int, int = 0), __atomic_fetch_and(p, v, __ATOMIC_RELAXED))
-RESTRIDE_ATOMIC(T, fetch_or, (T *p, T v, int, int = 0), __atomic_fetch_or(p, v, __ATOMIC_RELAXED))
-RESTRIDE_ATOMIC(T, fetch_xor, (T *p, T v, int, int = 0), __atomic_fetch_xor(p, v, __ATOMIC_RELAXED))
-RESTRIDE_ATOMIC(T, fetch_min, (T *p, T v, int, int = 0), __atomic_fetch_min(p, v, __ATOMIC_RELAXED))
-RESTRIDE_ATOMIC(T, fetch_max, (T *p, T v, int, int = 0), __atomic_fetch_max(p, v, __ATOMIC_RELAXED))
+#define RESTRIDE_ATOMIC(__R, __Name, __Parameters, __Call)                                                                     \
+  template <typename __T> static inline __attribute__((always_inline, device)) __R __nv_atomic_##__Name __Parameters { return __Call; }
+RESTRIDE_ATOMIC(__T, load_n, (__T *__p, int, int = 0), __atomic_load_n(__p, __ATOMIC_RELAXED))
+RESTRIDE_ATOMIC(void, load, (__T *__p, __T *__to, int, int = 0), __atomic_load(__p, __to, __ATOMIC_RELAXED))
+RESTRIDE_ATOMIC(void, store_n, (__T *__p, __T __v, int, int = 0), __atomic_store_n(__p, __v, __ATOMIC_RELAXED))
+RESTRIDE_ATOMIC(void, store, (__T *__p, __T *__v, int, int = 0), __atomic_store(__p, __v, __ATOMIC_RELAXED))
+RESTRIDE_ATOMIC(__T, exchange_n, (__T *__p, __T __v, int, int = 0), __atomic_exchange_n(__p, __v, __ATOMIC_RELAXED))
+RESTRIDE_ATOMIC(bool, compare_exchange_n, (__T *__p, __T *__expected, __T __v, bool, int, int, int = 0),
+                __atomic_compare_exchange_n(__p, __expected, __v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+RESTRIDE_ATOMIC(__T, fetch_add, (__T *__p, __T __v, int, int = 0), __atomic_fetch_add(__p, __v, __ATOMIC_RELAXED))
+RESTRIDE_ATOMIC(__T, fetch_sub, (__T *__p, __T __v, int, int = 0), __atomic_fetch_sub(__p, __v, __ATOMIC_RELAXED))
+RESTRIDE_ATOMIC(__T, fetch_and, (__T *__p, __T __v, int, int = 0), __atomic_fetch_and(__p, __v, __ATOMIC_RELAXED))
+RESTRIDE_ATOMIC(__T, fetch_or, (__T *__p, __T __v, int, int = 0), __atomic_fetch_or(__p, __v, __ATOMIC_RELAXED))
+RESTRIDE_ATOMIC(__T, fetch_xor, (__T *__p, __T __v, int, int = 0), __atomic_fetch_xor(__p, __v, __ATOMIC_RELAXED))
+RESTRIDE_ATOMIC(__T, fetch_min, (__T *__p, __T __v, int, int = 0), __atomic_fetch_min(__p, __v, __ATOMIC_RELAXED))
+RESTRIDE_ATOMIC(__T, fetch_max, (__T *__p, __T __v, int, int = 0), __atomic_fetch_max(__p, __v, __ATOMIC_RELAXED))
 #undef RESTRIDE_ATOMIC

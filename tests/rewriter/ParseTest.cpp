@@ -192,6 +192,7 @@ TEST_F(ParseTest, knowsWhatNvccKnows) {
                     "int main() { unsigned u = 1; return min(u, 2) + max(1.0f, 2.0) + h(1, 2) + isfinite(1.0f) + int(clock()); }\n"),
             "");
   EXPECT_EQ(errorOf("#if __CUDACC__\nint f(register int a) { return a; }\n#endif\n", {"-std=c++17"}), "");
+  EXPECT_EQ(errorOf("int main() { return N + T + R; }\n", {"-DN=8", "-DT=1", "-DR=2"}), "");
   EXPECT_EQ(errorOf("#include <omp.h>\nint main() { return omp_get_max_threads(); }\n"), "");
 }
 
