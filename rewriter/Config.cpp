@@ -24,7 +24,7 @@ public:
   Error read(const YAML::Node &Root, Config &Out) {
     if (Root.IsNull()) // nothing but comments
       return Error::success();
-    return entries(Root, "a configuration", {"Gpu", "MinSpeedup", "Layouts", "Structs", "Kernels", "InheritParentConfig"},
+    return entries(Root, "a configuration", {"Gpu", "MinSpeedup", "Layouts", "Structs", "Arrays", "Kernels", "InheritParentConfig"},
                    [&](StringRef Key, const YAML::Node &Name, const YAML::Node &Value) -> Error {
                      if (Key == "Gpu")
                        return text(Value, "'Gpu'", Out.Gpu.emplace());
@@ -36,6 +36,8 @@ public:
                        return rules(Value, [&](StringRef Record, const YAML::Node &At, const YAML::Node &Rule) {
                          return structRule(Record, At, Rule, Out.Structs.emplace_back());
                        });
+                     if (Key == "Arrays")
+                       return list(Value, Key, [&](const YAML::Node &Rule) { return arrayRule(Rule, Out.Arrays.emplace_back()); });
                      if (Key == "Kernels")
                        return rules(Value, [&](StringRef Kernel, const YAML::Node &At, const YAML::Node &Rule) {
                          return kernelRule(Kernel, At, Rule, Out.Kernels.emplace_back());
@@ -143,6 +145,22 @@ private:
     return Out.Layout.empty() ? error(At, "'" + Record + "' needs a Layout") : Error::success();
   }
 
+  Error arrayRule(const YAML::Node &Rule, ArrayRule &Out) const {
+    Out.At = place(Rule.Mark());
+    if (Error E = entries(Rule, "an entry of 'Arrays'", {"Kernel", "Members", "Layout"}, [&](StringRef Key, const YAML::Node &, const YAML::Node &Value) -> Error {
+          if (Key == "Kernel")
+            return text(Value, "'Kernel'", Out.Kernel);
+          if (Key == "Layout")
+            return layout(Value, Out.Layout);
+          return list(Value, Key, [&](const YAML::Node &One) { return text(One, "an entry of 'Members'", Out.Members.emplace_back()); });
+        }))
+      return E;
+    for (auto [Key, Missing] : {std::pair("Kernel", Out.Kernel.empty()), {"Members", Out.Members.empty()}, {"Layout", Out.Layout.empty()}})
+      if (Missing)
+        return error(Rule, Twine("this array needs ") + Key);
+    return Error::success();
+  }
+
   Error kernelRule(StringRef Kernel, const YAML::Node &At, const YAML::Node &Rule, KernelRule &Out) const {
     Out.Kernel = Kernel;
     Out.At = place(At.Mark());
@@ -203,6 +221,7 @@ Config inherit(Config Own, const Config &Parent) {
   if (Own.Layouts.empty())
     Own.Layouts = Parent.Layouts;
   addMissing(Own.Structs, Parent.Structs, [](const StructRule &R) { return R.Record; });
+  addMissing(Own.Arrays, Parent.Arrays, [](const ArrayRule &R) { return std::pair(R.Kernel, R.Members); });
   addMissing(Own.Kernels, Parent.Kernels, [](const KernelRule &R) { return R.Kernel; });
   return Own;
 }
@@ -221,6 +240,13 @@ std::string printConfig(const Config &C) {
     for (const StructRule &R : C.Structs)
       Out << YAML::Key << R.Record << YAML::Value << YAML::Flow << YAML::BeginMap << YAML::Key << "Layout" << YAML::Value << R.Layout << YAML::EndMap;
     Out << YAML::EndMap;
+  }
+  if (!C.Arrays.empty()) {
+    Out << YAML::Key << "Arrays" << YAML::Value << YAML::BeginSeq;
+    for (const ArrayRule &R : C.Arrays)
+      Out << YAML::Flow << YAML::BeginMap << YAML::Key << "Kernel" << YAML::Value << R.Kernel << YAML::Key << "Members" << YAML::Value << R.Members
+          << YAML::Key << "Layout" << YAML::Value << R.Layout << YAML::EndMap;
+    Out << YAML::EndSeq;
   }
   if (!C.Kernels.empty()) {
     Out << YAML::Key << "Kernels" << YAML::Value << YAML::BeginMap;

@@ -42,11 +42,21 @@ struct KernelRule {
   ConfigPlace At;
 };
 
+/// The layout of arrays by parameters of a kernel that takes them: one array of
+/// structs, or parallel arrays that become one. "keep" leaves them as they are.
+struct ArrayRule {
+  std::string Kernel; ///< without its namespace
+  std::vector<std::string> Members;
+  std::string Layout;
+  ConfigPlace At;
+};
+
 struct Config {
   std::optional<std::string> Gpu;   ///< as --gpu; a file is relative to the configuration's folder
   std::optional<double> MinSpeedup; ///< least predicted gain of a change, 1 or more
   std::vector<std::string> Layouts; ///< to choose from; empty: all
   std::vector<StructRule> Structs;
+  std::vector<ArrayRule> Arrays;
   std::vector<KernelRule> Kernels;
   bool InheritParent = false; ///< what it does not say, the next file upward says
 };

@@ -18,13 +18,42 @@ bool isWanted(const Candidate &C, const Options &O) {
   return llvm::any_of(O.Structs, [&](const std::string &S) { return isNamed(C, S); });
 }
 
-/// What the configuration wants of the arrays of this record; null where the
-/// command line asks for something.
-static const StructRule *ruleFor(const Candidate &C, const Options &O) {
+static bool isTakenBy(llvm::StringRef Kernel, const Candidate &C, const Program &P) {
+  return llvm::any_of(P.Launches, [&](const Launch &L) {
+    return L.Name == Kernel && llvm::any_of(C.Kernels, [&](const KernelParameter &K) { return K.Kernel == L.Kernel; });
+  });
+}
+
+/// Candidate \p C is what an earlier run made of the parallel arrays that \p R names.
+static bool isFoldOf(const ArrayRule &R, const Candidate &C, const Program &P) {
+  static constexpr llvm::StringRef Folded = "// One element of the arrays "; // stands above such a record
+  return P.Text.text().contains(Folded) && C.Type.Fields.size() == R.Members.size() && isTakenBy(R.Kernel, C, P) &&
+         llvm::all_of(C.Type.Fields, [&](const Field &F) { return llvm::is_contained(R.Members, F.Name); });
+}
+
+/// Candidate \p I is what a kernel of that name gets as one of these parameters.
+static bool isMeant(const ArrayRule &R, size_t I, const Program &P) {
+  return isTakenBy(R.Kernel, P.Candidates[I], P) && llvm::any_of(P.Declarations, [&](const Declaration &D) {
+    return llvm::any_of(D.Declarators, [&](const Declarator &One) {
+      return One.Candidate == int(I) && !One.Slot.empty() && llvm::is_contained(R.Members, P.Text.text(One.Name));
+    });
+  });
+}
+
+/// What the configuration wants of this array, or of all arrays of its record;
+/// nothing where the command line asks for something.
+static std::optional<StructRule> ruleFor(size_t I, const DecideInput &In) {
+  const Options &O = In.O;
+  const Candidate &C = In.P.Candidates[I];
   if (O.List || !O.Layout.empty() || !O.EmitVariants.empty())
-    return nullptr;
+    return std::nullopt;
+  for (const ArrayRule &R : O.Project.Arrays)
+    if (isMeant(R, I, In.P))
+      return StructRule{C.Name, R.Layout, R.At};
+    else if (isFoldOf(R, C, In.P))
+      return StructRule{C.Name, "keep", R.At};
   auto At = llvm::find_if(O.Project.Structs, [&](const StructRule &R) { return isNamed(C, R.Record); });
-  return At == O.Project.Structs.end() ? nullptr : &*At;
+  return At == O.Project.Structs.end() ? std::nullopt : std::optional(*At);
 }
 
 /// A layout that the configuration forces cannot be had.
@@ -286,7 +315,7 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
       else
         Out.Warnings.push_back(R.At.File + ":" + std::to_string(R.At.Line) + ": " + R.Reason + ", and stays as it is there");
     }
-    const StructRule *Rule = ruleFor(C, In.O);
+    std::optional<StructRule> Rule = ruleFor(I, In);
     if (Rule && Rule->Layout == "keep") {
       Out.Layouts[I] = Found;
       Described.Winner = Found->name().str();

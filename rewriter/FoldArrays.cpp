@@ -1,6 +1,7 @@
 #include "rewriter/FoldArrays.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace restride {
 
@@ -42,6 +43,23 @@ static bool shareKernel(const FoldBase &Base, const FoldTrial &A, const FoldTria
 
 static bool overlap(const FoldTrial &A, const FoldTrial &B) {
   return llvm::any_of(A.Group.Arrays, [&](size_t I) { return llvm::is_contained(B.Group.Arrays, I); });
+}
+
+/// The arrays of \p G that are parameters of the kernel that \p R names.
+static size_t namedBy(const FoldBase &Base, const ParallelGroup &G, const ArrayRule &R) {
+  if (!kernelNames(Base, G).count(R.Kernel))
+    return 0;
+  return llvm::count_if(G.Arrays, [&](size_t I) {
+    return llvm::any_of(Base.Arrays.Variables, [&](const ArrayVariable &V) { return V.Array == I && V.Device && llvm::is_contained(R.Members, V.Name); });
+  });
+}
+
+/// An earlier run made parallel arrays of this kernel one: its parameters went with them.
+static bool isDone(const FoldBase &Base, const ArrayRule &R) {
+  static constexpr llvm::StringRef Folded = "// One element of the arrays "; // stands above such a record
+  return Base.Arrays.P.Text.text().contains(Folded) && llvm::none_of(Base.Arrays.P.Launches, [&](const Launch &L) {
+    return L.Name == R.Kernel && llvm::any_of(R.Members, [&](const std::string &M) { return llvm::is_contained(L.Parameters, M); });
+  });
 }
 
 static bool isWantedRecord(const Report::Candidate &C, const Options &O) {
@@ -90,6 +108,11 @@ public:
   ArrayFolder(ProgramReading Reading, const FoldInput &In) : In(In), Base(foldBase(std::move(Reading), In.Names, {}, In)) {}
 
   llvm::Expected<FoldedProgram> run() {
+    if (!In.O.List && In.O.Layout.empty() && In.O.EmitVariants.empty())
+      for (const ArrayRule &R : In.O.Project.Arrays)
+        if (R.Members.size() > 1 && R.Layout != "keep")
+          if (llvm::Error E = force(R))
+            return std::move(E);
     for (;;) {
       llvm::Expected<std::vector<FoldTrial>> Trials = tryAll();
       if (!Trials)
@@ -119,9 +142,48 @@ public:
   }
 
 private:
+  /// What the configuration asks for, or why it cannot be had.
+  llvm::Error force(const ArrayRule &R) {
+    if (llvm::none_of(Base.Arrays.P.Launches, [&](const Launch &L) { return L.Name == R.Kernel; }))
+      return llvm::Error::success(); // another program's
+    Options Own = In.O;
+    Own.Layout = R.Layout;
+    std::string Who = R.At + ": '" + llvm::join(R.Members, ", ") + "' of kernel '" + R.Kernel + "'";
+    for (ParallelGroup &G : parallelGroups(Base.Arrays)) {
+      if (namedBy(Base, G, R) != R.Members.size() || G.Arrays.size() != R.Members.size())
+        continue;
+      llvm::Expected<FoldTrial> T = tryGroup(Base, std::move(G), {In.Units, In.Names, Own, In.Gpu, In.OnDisk, In.CreateCompilers, In.Read, In.Check});
+      if (!T)
+        return T.takeError();
+      if (T->moves()) {
+        take(std::move(*T));
+        return llvm::Error::success();
+      }
+      for (const Report::Refusal &Why : T->Described.Refusals)
+        if (Why.Layout.empty() || Why.Layout == R.Layout)
+          return llvm::createStringError(Who + " cannot be " + R.Layout + ": " + Why.At.File + ":" + std::to_string(Why.At.Line) + ":" +
+                                         std::to_string(Why.At.Column) + ": " + Why.Reason);
+      return llvm::createStringError(Who + " cannot be " + R.Layout);
+    }
+    bool Records = llvm::any_of(Base.Records.Declarations, [&](const Declaration &D) {
+      return llvm::any_of(D.Declarators, [&](const Declarator &One) {
+        return One.Candidate >= 0 && !One.Slot.empty() && llvm::is_contained(R.Members, Base.Records.Text.text(One.Name));
+      });
+    });
+    if (Records || isDone(Base, R)) // arrays of structs are decided later
+      return llvm::Error::success();
+    return llvm::createStringError(Who + " are no arrays of numbers that are allocated beside each other with one size");
+  }
+
+  bool isKept(const ParallelGroup &G) const {
+    return llvm::any_of(In.O.Project.Arrays, [&](const ArrayRule &R) { return R.Layout == "keep" && namedBy(Base, G, R); });
+  }
+
   llvm::Expected<std::vector<FoldTrial>> tryAll() {
     std::vector<FoldTrial> Trials;
     for (ParallelGroup &G : parallelGroups(Base.Arrays)) {
+      if (isKept(G))
+        continue;
       GroupKey Key = keyOf(Base, G);
       if (const FoldTrial *Left = Known.find(Key)) {
         FoldTrial T;

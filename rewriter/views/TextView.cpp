@@ -1,6 +1,7 @@
 #include "rewriter/views/TextView.h"
 
 #include "rewriter/views/Explanation.h"
+#include "rewriter/views/GainNotes.h"
 #include "rewriter/views/ScoreTable.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -91,6 +92,9 @@ void printText(const Report &R, raw_ostream &OS) {
     std::string What = C.SourceLayout == "parallel" ? "parallel arrays '" + C.Array + "' " + groupOutcome(C, R.Gpu)
                                                     : "array of '" + C.Name + "'" + Array + " " + outcome(C, R.Gpu);
     printDiagnostic(C.At, "remark", raw_ostream::BLUE, What + " [restride]", OS);
+    if (C.Outcome != Report::Status::Refused)
+      for (const auto &[At, Text] : gainNotes(C))
+        printDiagnostic(At, "note", raw_ostream::BLACK, Text, OS);
     printRefusals(C.Refusals, OS);
     printScoreTable(C, OS);
     printExplanation(C, OS);

@@ -19,6 +19,8 @@ Layouts: [aos, soa]
 Structs:
   Particle: {Layout: soa}
   'geo::Node': {Layout: keep}
+Arrays:
+  - {Kernel: advect, Members: [u, v, w], Layout: aos-align16}
 Kernels:
   step: {Calls: 1000, Trips: {n: 4096}, Branch: {likely: 0.9}, Index: {idx: sorted}}
 InheritParentConfig: true
@@ -34,6 +36,9 @@ TEST(Config, saysAllOfIt) {
   EXPECT_EQ(C->Structs[1].Record, "geo::Node");
   EXPECT_EQ(C->Structs[1].Layout, "keep");
   EXPECT_EQ(C->Structs[1].At, "c.yaml:7:3");
+  ASSERT_EQ(C->Arrays.size(), 1u);
+  EXPECT_EQ(C->Arrays[0].Members, (std::vector<std::string>{"u", "v", "w"}));
+  EXPECT_EQ(C->Arrays[0].Layout, "aos-align16");
   ASSERT_EQ(C->Kernels.size(), 1u);
   EXPECT_EQ(C->Kernels[0].Calls, 1000);
   ASSERT_EQ(C->Kernels[0].Trips.size(), 1u);
@@ -66,6 +71,7 @@ TEST(Config, errorsHaveAPlaceAndASuggestion) {
   EXPECT_EQ(errorOf("Structs: [P]\n"), "c.yaml:1:10: this is a map of keys");
   EXPECT_EQ(errorOf("Layouts: [soa, keep]\n"),
             "c.yaml:1:16: unknown layout 'keep'; known: aos, aos-align8, aos-align16, soa, asta8, asta16, asta32, asta64, asta128, grouped");
+  EXPECT_EQ(errorOf("Arrays:\n - {Kernel: k, Layout: soa}\n"), "c.yaml:2:4: this array needs Members");
   EXPECT_EQ(errorOf("Layouts: soa\n"), "c.yaml:1:10: 'Layouts' is a list");
   EXPECT_EQ(errorOf("MinSpeedup: 0.5\n"), "c.yaml:1:13: 'MinSpeedup' is a number, 1 or more");
   EXPECT_EQ(errorOf("MinSpeedup: nan\n"), "c.yaml:1:13: 'MinSpeedup' is a number, 1 or more");
