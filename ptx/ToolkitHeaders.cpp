@@ -158,7 +158,7 @@ static std::string find(const clang::CompilerInvocation &Invocation) {
   SmallString<256> Folder;
   if (!sys::path::cache_directory(Folder))
     return "";
-  sys::path::append(Folder, "restride");
+  sys::path::append(Folder, "restride", "headers");
   if (sys::fs::create_directories(Folder))
     return "";
   SmallString<256> Pch(Folder);

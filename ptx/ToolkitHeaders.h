@@ -16,7 +16,7 @@ namespace restride::ptx {
 
 /// Lets \p Invocation, of a CUDA file, begin with the precompiled headers. Where
 /// there is none, and none can be made or kept, it stays as it is: slower, and
-/// the same. The folder is restride/ in $XDG_CACHE_HOME or ~/.cache.
+/// the same. The folder is restride/headers in $XDG_CACHE_HOME or ~/.cache.
 void usePrecompiledToolkit(clang::CompilerInvocation &Invocation);
 
 /// The files that the precompiled headers of \p Invocation were made from.

@@ -1,6 +1,11 @@
 #include "rewriter/FoldTrial.h"
 
 #include "analysis/program/Assemble.h"
+#include "ptx/AddressMap.h"
+
+#include "llvm/ADT/bit.h"
+
+#include <set>
 
 namespace restride {
 
@@ -43,6 +48,16 @@ static unsigned bytesOf(const cost::KernelCost &K, const cost::AccessCost &A) {
   return A.Bytes == 8 && Same == 2 ? 16 : A.Bytes;
 }
 
+/// Arrays that the lanes of one request go to: more than one where a compiler
+/// joins the last stores of two branches.
+static unsigned arraysOf(const cost::AccessCost &A) {
+  std::set<uint64_t> Ranges;
+  for (unsigned L = 0; L < A.Lanes.size(); ++L)
+    if (A.Mask >> L & 1)
+      Ranges.insert(A.Lanes[L] >> ptx::RangeBits);
+  return std::max<unsigned>(1, Ranges.size());
+}
+
 /// Every request of the group's arrays moves what it asks for and no more, so that
 /// no layout could do better. \p Own has the fields of requests that are the
 /// group's, \p Any of those that are some array's; whose the others are is not known.
@@ -51,8 +66,10 @@ static bool isCoalesced(const Report::Variant &Own, const Report::Variant &Any, 
     for (size_t I = 0; I < S.Kernels[K].Accesses.size(); ++I) {
       const cost::AccessCost &A = S.Kernels[K].Accesses[I];
       bool Foreign = Own.Kernels[K].Accesses[I].Field.empty() && !Any.Kernels[K].Accesses[I].Field.empty();
-      // Less than all where branches leave lanes out; far less is a broadcast.
-      bool Whole = A.SectorsPerRequest <= bytesOf(S.Kernels[K], A) * 1.01 && A.SectorsPerRequest >= A.Bytes * 0.75;
+      // Less than all where branches leave lanes out; far less than its lanes ask for is a broadcast.
+      double Lanes = A.Mask ? llvm::popcount(A.Mask) : 32, Asked = std::max(1.0, Lanes * A.Bytes / 32); // sectors
+      double Most = bytesOf(S.Kernels[K], A) * arraysOf(A) * 1.01;
+      bool Whole = A.SectorsPerRequest <= Most && A.SectorsPerRequest >= Asked * 0.75;
       if (!Foreign && !Whole && A.RequestsPerWarp > 0)
         return false;
     }
