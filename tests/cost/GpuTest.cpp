@@ -89,7 +89,7 @@ TEST(Gpu, ProfileErrorsNameKeyLineAndColumn) {
 }
 
 TEST(Gpu, ConstantsThatDivideMustBePositive) {
-  EXPECT_NE(errorOf(parseGpu(replaced(shipped("h200"), "L2BytesPerCycle: 40", "L2BytesPerCycle: 0"), "g.yaml")),
+  EXPECT_NE(errorOf(parseGpu(replaced(shipped("h200"), "L2BytesPerCycle: ", "L2BytesPerCycle: 0 # "), "g.yaml")),
             "no error");
   EXPECT_NE(errorOf(parseGpu(replaced(shipped("h200"), "ClockGHz: 1.98", "ClockGHz: nan"), "g.yaml")), "no error");
 }

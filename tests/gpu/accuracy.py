@@ -46,16 +46,17 @@ def parse_arguments(argv):
     return options
 
 
-def report_folder(options, asked):
-    return options.reports / "-".join(asked)
+def report_folder(options, asked, csv_name):
+    """Programs of two sets may have one name."""
+    return options.reports / "-".join(asked) / Path(csv_name).stem
 
 
 def ask(options, originals):
     """Runs restride for every program and every way of asking. Returns [(program, message)] of failures."""
 
     def one(job):
-        original, asked = job
-        out = report_folder(options, asked) / original.program
+        name, original, asked = job
+        out = report_folder(options, asked, name) / original.program
         out.mkdir(parents=True, exist_ok=True)
         command = [options.restride, "--quiet", f"--gpu={options.gpu}", f"--ptx-compiler={asked[0]}",
                    f"--cost-model={asked[1]}", f"--report={out / 'report.json'}", "-j1"]
@@ -66,7 +67,7 @@ def ask(options, originals):
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         return (original.program, done.stderr[-2000:]) if done.returncode else None
 
-    jobs = [(original, asked) for asked in options.asked for original in originals]
+    jobs = [(name, original, asked) for asked in options.asked for name, original in originals]
     with ThreadPoolExecutor(options.jobs or os.cpu_count()) as pool:
         return [failure for failure in pool.map(one, jobs) if failure]
 
@@ -99,7 +100,7 @@ def main(argv=None):
         note = path.with_suffix(".txt")  # the machine, in a sentence or two
         machines[path.name] = note.read_text().strip() if note.exists() else "machine not recorded"
     if options.restride:
-        originals = [original for name, times in measured.items() if name in SETS
+        originals = [(name, original) for name, times in measured.items() if name in SETS
                      for original in variants.find_originals(SETS[name], tuple(times))]
         failures = ask(options, originals)
         for program, message in failures:
@@ -110,7 +111,7 @@ def main(argv=None):
     page = accuracy_page.Page(options.gpu, machines, wrong, read_causes(options.causes))
     for asked in options.asked:
         for name, times in measured.items():
-            reports = {program: variants.read_report(report_folder(options, asked), program) for program in times}
+            reports = {program: variants.read_report(report_folder(options, asked, name), program) for program in times}
             found, unknown = cases.make_cases(times, reports)
             for case in found:
                 page.add(asked, group_of(case.program, name), case)

@@ -103,7 +103,7 @@ class Page:
             choice = next(iter(by.values()))
             best = choice.case.best()
             cells = [f"{by[c].layout} {number(by[c].regret(), '.2f') if by[c].measured() else 'not measured'}" if c in by
-                     else "good" for c in ("clang", "nvcc")]
+                     else "good" if self.of((c, "throughput")) else "–" for c in ("clang", "nvcc")]
             rows.append((f"`{program}` {array}", best, *cells, self.causes.get((program, array), "**not found yet**")))
         if rows:
             parts.append(table(("array", "best", "pick and regret, Clang's PTX", "nvcc's PTX", "cause"), rows))

@@ -123,7 +123,7 @@ class Page(unittest.TestCase):
     def test_failures_come_first_with_their_cause(self):
         text = self.page({("p", "P"): "the TLB"}, status="kept", winner="aos").text()
         self.assertLess(text.index("## Failures"), text.index("## Figures"))
-        self.assertIn("| `p` P | soa | aos 2.00 | good | the TLB |", text)
+        self.assertIn("| `p` P | soa | aos 2.00 | – | the TLB |", text)
         self.assertIn("`p P grouped`", text)
         self.assertIn("**2.000**", text)  # an aim that is missed
 
@@ -142,7 +142,7 @@ class Everything(unittest.TestCase):
             (root / "some.csv").write_text(CSV)
             (root / "some.txt").write_text("One H200.\n")
             for asked in accuracy.ASKED:
-                folder = root / "reports" / "-".join(asked) / "p"
+                folder = root / "reports" / "-".join(asked) / "some" / "p"
                 folder.mkdir(parents=True)
                 (folder / "report.json").write_text(json.dumps(report()))
             arguments = [f"--reports={root / 'reports'}", f"--csv={root / 'some.csv'}", f"--causes={root / 'causes.csv'}",
