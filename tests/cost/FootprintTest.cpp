@@ -124,10 +124,11 @@ TEST(Dram, ASmallArrayIsReadOnce) {
 }
 
 TEST(Dram, GathersFetchAGranulePerLane) {
-  DramTraffic D = Launched(kernel({.Stride = 4, .Gather = true}, {{0, 1}})).dram();
+  Launched Gather(kernel({.Stride = 4, .Gather = true}, {{0, 1}}));
+  DramTraffic D = Gather.dram();
   EXPECT_NEAR(D.LoadGranules, 32, 0.5);
   EXPECT_NEAR(D.LoadSectors, 32, 0.5);
-  EXPECT_NEAR(D.MissShare, 1 - h200().L2RandomBytes / (128 << 20), 0.02);
+  EXPECT_NEAR(D.MissShare, 1 - Gather.G.L2RandomBytes / (128 << 20), 0.02);
   EXPECT_DOUBLE_EQ(D.ReadBytes, 128) << "the indices themselves";
 }
 
