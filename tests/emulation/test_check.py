@@ -59,7 +59,7 @@ class Check(unittest.TestCase):
         if text is not None:
             source.write_text(text)
         defaults = dict(sources=[source], restride=str(self.restride), cuda_path=None, layouts=None, arguments="")
-        defaults |= dict(limit=20, sanitize=False, cache=None, keep=None, j=1)
+        defaults |= dict(limit=20, sanitize=False, gpu=False, cache=None, keep=None, j=1)
         with contextlib.redirect_stdout(io.StringIO()) as out, tempfile.TemporaryDirectory() as scratch:
             code = check.check(argparse.Namespace(**defaults | options), list(flags), Path(scratch))
         return code, out.getvalue().replace(f"{source}: ", "").splitlines()
