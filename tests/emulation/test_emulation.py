@@ -57,6 +57,17 @@ class Emulation(unittest.TestCase):
                     self.assertEqual((result.code, result.out), (99, b"1\n"))
                     self.assertIn(message, result.err)
 
+    def test_a_copy_from_nowhere_is_an_error_and_no_crash(self):
+        text = """#include <cstdio>
+int main() {
+  float *d;
+  cudaMalloc(&d, 64);
+  cudaError_t in = cudaMemcpy(d, nullptr, 64, cudaMemcpyHostToDevice);
+  printf("%d %d\\n", in == cudaErrorInvalidValue, cudaGetLastError() == cudaErrorInvalidValue);
+}
+"""
+        self.assertEqual(self.build_text(text).out, b"1 1\n")
+
     def test_time_limit(self):
         with TemporaryDirectory() as folder:
             (Path(folder) / "in.cu").write_text("__global__ void k() { for (volatile int i = 0;;) i = 1; }\nint main() { k<<<1, 1>>>(); }")

@@ -156,7 +156,7 @@ cudaError_t release(void *pointer, cudaMemoryType where) {
 cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
   if (bytes == 0)
     return cudaSuccess;
-  if (!canCopy(to, from, bytes, kind))
+  if (!to || !from || !canCopy(to, from, bytes, kind)) // &v[0] of an empty vector is null
     return result(cudaErrorInvalidValue);
   DeviceMemory access;
   std::memmove(to, from, bytes);
