@@ -17,6 +17,7 @@
 #include "llvm/Support/LockFileManager.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/xxhash.h"
 
 namespace restride::ptx {
@@ -28,6 +29,19 @@ static constexpr StringRef Front[] = {"restride_before.h", "__clang_cuda_runtime
 
 /// pruneCache looks at names that begin so, and at nothing else.
 static constexpr StringRef Prefix = "llvmcache-";
+
+std::string cacheFolder() {
+  SmallString<128> Folder;
+  std::optional<std::string> Xdg = sys::Process::GetEnv("XDG_CACHE_HOME"), Home = sys::Process::GetEnv("HOME");
+  if (Xdg && sys::path::is_absolute(*Xdg))
+    Folder = *Xdg;
+  else if (Home && sys::path::is_absolute(*Home))
+    sys::path::append(Folder, *Home, ".cache");
+  else
+    return "";
+  sys::path::append(Folder, "restride");
+  return Folder.str().str();
+}
 
 /// Only what the headers can depend on: not the file that is compiled, nor how
 /// its code is emitted.
@@ -56,24 +70,24 @@ static std::string stamp(StringRef Path) {
          Path.str() + "\n";
 }
 
-/// The path of a line that stamp() wrote.
-static StringRef pathOf(StringRef Line) { return Line.split(' ').second.split(' ').second; }
+/// The paths in what stamp() wrote.
+static std::vector<std::string> pathsIn(StringRef Stamps) {
+  SmallVector<StringRef> Lines;
+  Stamps.split(Lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  std::vector<std::string> Out;
+  for (StringRef Line : Lines)
+    Out.push_back(Line.split(' ').second.split(' ').second.str());
+  return Out;
+}
 
 static bool isFresh(StringRef Stamps) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> Text = MemoryBuffer::getFile(Stamps);
   if (!Text || (*Text)->getBufferSize() == 0)
     return false;
-  StringRef Rest = (*Text)->getBuffer();
-  while (!Rest.empty()) {
-    size_t End = Rest.find('\n');
-    if (End == StringRef::npos)
-      return false; // cut off
-    StringRef Line = Rest.take_front(End + 1);
-    if (stamp(pathOf(Line).drop_back()) != Line)
-      return false;
-    Rest = Rest.drop_front(End + 1);
-  }
-  return true;
+  std::string Now;
+  for (const std::string &Path : pathsIn((*Text)->getBuffer()))
+    Now += stamp(Path);
+  return Now == (*Text)->getBuffer();
 }
 
 namespace {
@@ -155,10 +169,10 @@ static bool precompile(const clang::CompilerInvocation &Invocation, StringRef Pc
 
 /// The precompiled headers for \p Invocation; empty where they cannot be had.
 static std::string find(const clang::CompilerInvocation &Invocation) {
-  SmallString<256> Folder;
-  if (!sys::path::cache_directory(Folder))
+  SmallString<256> Folder(cacheFolder());
+  if (Folder.empty())
     return "";
-  sys::path::append(Folder, "restride", "headers");
+  sys::path::append(Folder, "headers");
   if (sys::fs::create_directories(Folder))
     return "";
   SmallString<256> Pch(Folder);
@@ -198,13 +212,11 @@ void usePrecompiledToolkit(clang::CompilerInvocation &Invocation) {
 std::vector<std::string> precompiledFiles(const clang::CompilerInvocation &Invocation) {
   const std::string &Pch = Invocation.getPreprocessorOpts().ImplicitPCHInclude;
   ErrorOr<std::unique_ptr<MemoryBuffer>> Text = MemoryBuffer::getFile(stampsOf(Pch));
-  std::vector<std::string> Out;
   if (Pch.empty() || !Text)
-    return Out;
-  SmallVector<StringRef> Lines;
-  (*Text)->getBuffer().split(Lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  for (StringRef Line : drop_begin(Lines)) // the first is the precompiled file
-    Out.push_back(pathOf(Line).str());
+    return {};
+  std::vector<std::string> Out = pathsIn((*Text)->getBuffer());
+  if (!Out.empty())
+    Out.erase(Out.begin()); // the precompiled file itself
   return Out;
 }
 

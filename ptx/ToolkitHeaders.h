@@ -14,9 +14,12 @@ class CompilerInvocation;
 
 namespace restride::ptx {
 
+/// restride/ in $XDG_CACHE_HOME, where that is absolute, or in ~/.cache; empty: none.
+std::string cacheFolder();
+
 /// Lets \p Invocation, of a CUDA file, begin with the precompiled headers. Where
 /// there is none, and none can be made or kept, it stays as it is: slower, and
-/// the same. The folder is restride/headers in $XDG_CACHE_HOME or ~/.cache.
+/// the same. They lie in headers/ of that folder.
 void usePrecompiledToolkit(clang::CompilerInvocation &Invocation);
 
 /// The files that the precompiled headers of \p Invocation were made from.

@@ -2,6 +2,8 @@
 #include "rewriter/EmitVariants.h"
 #include "rewriter/Unread.h"
 
+#include "analysis/program/Generated.h"
+
 #include "llvm/Support/ThreadPool.h"
 
 namespace restride {
@@ -26,8 +28,7 @@ static bool isTakenBy(llvm::StringRef Kernel, const Candidate &C, const Program 
 
 /// Candidate \p C is what an earlier run made of the parallel arrays that \p R names.
 static bool isFoldOf(const ArrayRule &R, const Candidate &C, const Program &P) {
-  static constexpr llvm::StringRef Folded = "// One element of the arrays "; // stands above such a record
-  return P.Text.text().contains(Folded) && C.Type.Fields.size() == R.Members.size() && isTakenBy(R.Kernel, C, P) &&
+  return P.Text.text().contains(FoldedMark) && C.Type.Fields.size() == R.Members.size() && isTakenBy(R.Kernel, C, P) &&
          llvm::all_of(C.Type.Fields, [&](const Field &F) { return llvm::is_contained(R.Members, F.Name); });
 }
 

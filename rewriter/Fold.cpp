@@ -8,6 +8,7 @@
 #include "rewriter/FoldText.h"
 #include "rewriter/Format.h"
 #include "analysis/program/Comments.h"
+#include "analysis/program/Generated.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -168,7 +169,7 @@ private:
         First = D.Begin;
     First = commentAbove(Source, First);
     First = outside(First);
-    std::string Code = "// One element of the arrays " + list() + ".\nstruct " + Out.Names.Record + " {\n";
+    std::string Code = FoldedMark + list() + ".\nstruct " + Out.Names.Record + " {\n";
     for (size_t F = 0; F < G.Arrays.size(); ++F) {
       bool Joins = F > 0 && type(F) == type(F - 1);
       if (Joins)

@@ -1,5 +1,7 @@
 #include "rewriter/FoldArrays.h"
 
+#include "analysis/program/Generated.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -56,8 +58,7 @@ static size_t namedBy(const FoldBase &Base, const ParallelGroup &G, const ArrayR
 
 /// An earlier run made parallel arrays of this kernel one: its parameters went with them.
 static bool isDone(const FoldBase &Base, const ArrayRule &R) {
-  static constexpr llvm::StringRef Folded = "// One element of the arrays "; // stands above such a record
-  return Base.Arrays.P.Text.text().contains(Folded) && llvm::none_of(Base.Arrays.P.Launches, [&](const Launch &L) {
+  return Base.Arrays.P.Text.text().contains(FoldedMark) && llvm::none_of(Base.Arrays.P.Launches, [&](const Launch &L) {
     return L.Name == R.Kernel && llvm::any_of(R.Members, [&](const std::string &M) { return llvm::is_contained(L.Parameters, M); });
   });
 }

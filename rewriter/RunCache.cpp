@@ -1,6 +1,7 @@
 #include "rewriter/RunCache.h"
 
 #include "rewriter/Apply.h"
+#include "ptx/ToolkitHeaders.h"
 #include "rewriter/OtherReaders.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -10,7 +11,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 
 #include <sys/stat.h>
 
@@ -19,20 +19,6 @@ using namespace llvm;
 
 /// Of the entry's form.
 static constexpr StringRef Header = "restride cache 1\n";
-
-/// A folder for caches, or "".
-static std::string cacheFolder() {
-  SmallString<128> Folder;
-  std::optional<std::string> Xdg = sys::Process::GetEnv("XDG_CACHE_HOME"), Home = sys::Process::GetEnv("HOME");
-  if (Xdg && sys::path::is_absolute(*Xdg))
-    Folder = *Xdg;
-  else if (Home && sys::path::is_absolute(*Home))
-    sys::path::append(Folder, *Home, ".cache");
-  else
-    return "";
-  sys::path::append(Folder, "restride");
-  return Folder.str().str();
-}
 
 static std::string hashOf(StringRef Text) {
   BLAKE3 Hash;
@@ -99,7 +85,7 @@ static std::string sourcesIn(const std::string &Tree) {
 }
 
 RunCache::RunCache(ArrayRef<std::string> Key) : Begin(std::chrono::system_clock::now()) {
-  std::string Folder = cacheFolder();
+  std::string Folder = ptx::cacheFolder();
   if (Folder.empty())
     return;
   std::string All;

@@ -263,7 +263,7 @@ std::optional<GeneratedBlock> BlockReader::read(unsigned Mark) {
 /// The record has the comment that folding writes above it.
 static bool isFolded(const GeneratedBlock &B, llvm::StringRef Text) {
   size_t At = Text.find("struct " + B.Record + " {");
-  return At != llvm::StringRef::npos && Text.take_front(At).rtrim().rsplit('\n').second.starts_with("// One element of the arrays ");
+  return At != llvm::StringRef::npos && Text.take_front(At).rtrim().rsplit('\n').second.starts_with(FoldedMark);
 }
 
 std::vector<GeneratedBlock> generatedBlocks(llvm::StringRef Text, llvm::ArrayRef<TextToken> Tokens) {

@@ -9,6 +9,9 @@
 
 namespace restride {
 
+/// Stands above a record that parallel arrays became.
+inline constexpr char FoldedMark[] = "// One element of the arrays ";
+
 /// A member of a handle that is a struct.
 struct HandleMember {
   std::string Name;
