@@ -23,27 +23,36 @@ struct Staged {
   sys::fs::TempFile New;
 };
 
-/// No signal ends the process while this lives. Renaming takes microseconds, and
-/// stopping half-way is what must not happen.
-class IgnoreInterrupts {
+/// Holds signals back while it lives: between the making of a file and the note
+/// that it goes when the process is interrupted, and while files are replaced.
+class HoldInterrupts {
 public:
-  IgnoreInterrupts() {
-    struct sigaction Ignore = {};
-    Ignore.sa_handler = SIG_IGN;
+  HoldInterrupts() {
+    Came = 0;
+    struct sigaction Hold = {};
+    Hold.sa_handler = [](int) { Came = 1; };
+    Hold.sa_flags = SA_RESTART;
     for (size_t I = 0; I < std::size(Signals); ++I)
-      sigaction(Signals[I], &Ignore, &Before[I]);
+      sigaction(Signals[I], &Hold, &Before[I]);
   }
-  ~IgnoreInterrupts() {
+  ~HoldInterrupts() {
     for (size_t I = 0; I < std::size(Signals); ++I)
       sigaction(Signals[I], &Before[I], nullptr);
   }
 
+  static bool came() { return Came; }
+
 private:
   static constexpr int Signals[] = {SIGINT, SIGTERM, SIGHUP};
+  static inline volatile std::sig_atomic_t Came = 0;
   struct sigaction Before[3];
 };
 
 } // namespace
+
+static volatile std::sig_atomic_t Replaced = 0;
+
+bool filesWereReplaced() { return Replaced; }
 
 static Error cannotWrite(StringRef Path, const Twine &Why) {
   return createStringError("cannot write '" + Path + "': " + Why);
@@ -142,21 +151,26 @@ Error applyChanges(ArrayRef<Report::Change> Changes) {
     Targets.push_back(std::move(*Target));
   }
 
+  HoldInterrupts Guard;
   std::vector<Staged> Files;
   for (auto [Target, Change] : zip_equal(Targets, Changes)) {
     Expected<Staged> S = stage(Target, Change.After);
     if (!S)
       return joinErrors(S.takeError(), discard(Files));
     Files.push_back(std::move(*S));
+    if (HoldInterrupts::came())
+      return joinErrors(createStringError("interrupted; no file was changed"), discard(Files));
   }
 
-  IgnoreInterrupts Guard;
+  // From here on all files become new: it takes microseconds.
   for (size_t I = 0; I < Files.size(); ++I)
     if (Error E = Files[I].New.keep(Files[I].Target)) {
       Error Failed = cannotWrite(Files[I].Target, toString(std::move(E)));
       Failed = joinErrors(std::move(Failed), putBack(ArrayRef(Targets).take_front(I), Changes));
       return joinErrors(std::move(Failed), discard(MutableArrayRef(Files).drop_front(I + 1)));
     }
+  if (!Files.empty())
+    Replaced = 1;
   return Error::success();
 }
 
@@ -179,6 +193,7 @@ Error writeFile(StringRef Path, StringRef Text) {
     }
     return EC ? cannotWrite(Path, EC.message()) : Error::success();
   }
+  HoldInterrupts Guard;
   Expected<sys::fs::TempFile> New = stageText(Path, Text, sys::fs::all_read | sys::fs::all_write);
   if (!New)
     return New.takeError();

@@ -172,8 +172,10 @@ static int runHook(const Options &O, ArrayRef<const char *> Args) {
 /// Runs in a signal handler, after temporary files are gone. Apply holds signals
 /// back while it replaces files.
 static void interrupted() {
-  static constexpr char Message[] = "restride: error: interrupted; no file was changed\n";
-  ssize_t Ignored = write(STDERR_FILENO, Message, sizeof(Message) - 1);
+  static constexpr StringLiteral Before("restride: error: interrupted; no file was changed\n");
+  static constexpr StringLiteral After("restride: error: interrupted; the changes were made already\n");
+  StringRef Message = filesWereReplaced() ? After : Before;
+  ssize_t Ignored = write(STDERR_FILENO, Message.data(), Message.size());
   (void)Ignored;
   _exit(Failed);
 }

@@ -1,4 +1,7 @@
-"""Interrupts a command at different times: COUNT FOLDER OLD NEW -- COMMAND. FOLDER must be like OLD or like NEW then."""
+"""Interrupts a command COUNT times at different times, and COUNT times just as its first new file appears.
+
+interrupt.py COUNT FOLDER OLD NEW -- COMMAND. FOLDER must be like OLD or like NEW then.
+"""
 
 import filecmp
 import os
@@ -26,15 +29,27 @@ fresh()
 start = time.monotonic()
 subprocess.run(command, check=True)
 whole_s = time.monotonic() - start
-for i in range(count):
+
+
+def wait_for_file(process):
+    while process.poll() is None and len(os.listdir(folder)) == len(os.listdir(old)):
+        pass
+
+
+def interrupt(when, wait):
     fresh()
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    time.sleep(whole_s * (i + 1) / (count + 1))
+    wait(process)
     process.send_signal(signal.SIGINT)
     said = process.communicate()[1]
-    if process.returncode == 0 and same(folder, new):
-        continue
+    if (process.returncode == 0 or "made already" in said) and same(folder, new):
+        return
     # So early that the handler is not there yet, the shell's way of ending is the only one.
-    if process.returncode in (2, -signal.SIGINT) and same(folder, old):
-        continue
-    sys.exit(f"interrupted after {i + 1}/{count + 1}: exit {process.returncode}, {said}, files {os.listdir(folder)}")
+    if process.returncode in (2, -signal.SIGINT) and "made already" not in said and same(folder, old):
+        return
+    sys.exit(f"interrupted {when}: exit {process.returncode}, {said}, files {os.listdir(folder)}")
+
+
+for i in range(count):
+    interrupt(f"after {i + 1}/{count + 1}", lambda _: time.sleep(whole_s * (i + 1) / (count + 1)))
+    interrupt("as the first new file appeared", wait_for_file)
