@@ -270,6 +270,11 @@ RecordFacts recordFacts(const CXXRecordDecl *D, const ASTContext &Context, const
   auto Refuse = [&](SourceLocation L, std::string Why) { Out.Refusals.push_back({"", View.where(L), std::move(Why)}); };
 
   Out.Type.Name = Plain;
+  // The pattern of a template has no size.
+  if (D->isDependentContext() || D->isInvalidDecl()) {
+    Refuse(D->getLocation(), "'" + Plain + "' is a template");
+    return Out;
+  }
   const ASTRecordLayout &Layout = Context.getASTRecordLayout(D);
   Out.Type.Size = Layout.getSize().getQuantity();
   Out.Type.Align = Layout.getAlignment().getQuantity();
