@@ -5,9 +5,9 @@
 #include "rewriter/FoldAssignments.h"
 #include "rewriter/FoldDeclarations.h"
 #include "rewriter/FoldHostSites.h"
+#include "rewriter/FoldPlace.h"
 #include "rewriter/FoldText.h"
 #include "rewriter/Format.h"
-#include "analysis/program/Comments.h"
 #include "analysis/program/Generated.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -156,19 +156,16 @@ private:
   void record() {
     if (Edits.empty())
       return fail("nothing uses the arrays");
-    std::set<unsigned> Files;
-    unsigned First = ~0u;
-    for (const Edit &E : Edits) {
-      Files.insert(A.P.Text.at(E.Where.Begin).Text.Begin);
-      First = std::min(First, E.Where.Begin);
-    }
-    if (Files.size() > 1)
-      return fail("the arrays are used in several files");
-    for (const Range &D : A.TopLevel)
-      if (D.Begin <= First && First < D.End)
-        First = D.Begin;
-    First = commentAbove(Source, First);
-    First = outside(First);
+    std::vector<Range> Uses;
+    for (const Edit &E : Edits)
+      Uses.push_back(E.Where);
+    std::optional<unsigned> Place = recordPlace(A, Uses);
+    if (!Place)
+      return fail("the arrays are used in several files, and none of these is read before the others; declare what takes the arrays in one header");
+    unsigned First = *Place;
+    const SourceFile &File = A.P.Text.at(First);
+    if (Copies.any() && A.P.HostUnits && !A.MainFiles.count(File.Text.Begin))
+      return fail("one array alone is copied, and the kernels for that would stand in a header of C++ files");
     std::string Code = FoldedMark + list() + ".\nstruct " + Out.Names.Record + " {\n";
     for (size_t F = 0; F < G.Arrays.size(); ++F) {
       bool Joins = F > 0 && type(F) == type(F - 1);
@@ -179,33 +176,10 @@ private:
     Code += "};\n\n";
     if (Copies.any())
       Code += fieldCopyCode(Out.Names.Record, 1, Copies);
-    llvm::StringRef Before = Source.take_front(First).rtrim(" \t");
-    bool NewLine = First == 0 || Before.ends_with("\n");
-    bool Blank = First == 0 || Before.drop_back().rtrim(" \t\r").ends_with("\n");
-    Edits.push_back({{First, First}, {(!NewLine ? "\n\n" : !Blank ? "\n" : "") + formatFor(A.P.Text.at(First).Path, Code) + (Copies.any() ? "\n" : "")}});
-  }
-
-  /// Before the #if that \p At stands behind, if some use lies outside of it.
-  unsigned outside(unsigned At) const {
-    unsigned Last = 0;
-    for (const Edit &E : Edits)
-      Last = std::max(Last, E.Where.End);
-    Range File = A.P.Text.at(At).Text;
-    std::vector<unsigned> Open; // directives around a place
-    for (unsigned Line = File.Begin; Line < std::min(Last, File.End);) {
-      unsigned End = std::min<size_t>(Source.find('\n', Line), File.End);
-      llvm::StringRef Text = Source.slice(Line, End).ltrim();
-      bool Ends = Text.consume_front("#") && Text.ltrim().starts_with("endif");
-      if (Text.ltrim().starts_with("if") && Source.slice(Line, End).ltrim().starts_with("#"))
-        Open.push_back(Line);
-      else if (Ends && !Open.empty()) {
-        if (Open.back() < At && At < Line)
-          At = commentAbove(Source, Open.back());
-        Open.pop_back();
-      }
-      Line = End + 1;
-    }
-    return At;
+    llvm::StringRef Before = Source.slice(File.Text.Begin, First).rtrim(" \t");
+    bool NewLine = First == File.Text.Begin || Before.ends_with("\n");
+    bool Blank = First == File.Text.Begin || Before.drop_back().rtrim(" \t\r").ends_with("\n");
+    Edits.push_back({{First, First}, {(!NewLine ? "\n\n" : !Blank ? "\n" : "") + formatFor(File.Path, Code) + (Copies.any() ? "\n" : "")}});
   }
 
   std::string list() const {

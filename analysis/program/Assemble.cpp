@@ -79,6 +79,9 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
   C.Where = Facts.Where;
   C.Refusals = Facts.Refusals;
   C.SizeObserved = Graph.records()[Record].SizeObserved;
+  for (const auto &[Symbol, Why] : Graph.records()[Record].SizeUnseen)
+    if (!C.SizeObserved && !Graph.isDefined(Symbol))
+      C.SizeObserved = Why;
   C.FieldCopyCode = Graph.records()[Record].FieldCopyCode;
   for (NodeId N : Class) {
     const NodeFacts &F = Graph.facts(N);

@@ -76,6 +76,8 @@ struct TrackedRecord {
   RecordFacts Facts;
   bool Hidden = false; ///< something else has its name too
   std::optional<Refusal> SizeObserved;
+  /// Who knows its size, by symbol, unless a unit defines that.
+  std::vector<std::pair<std::string, Refusal>> SizeUnseen;
   std::optional<Range> FieldCopyCode;
 };
 

@@ -86,6 +86,7 @@ ArrayProgram assembleArrays(ProgramFacts Facts) {
   Out.P.Launches = joinLaunches(std::move(Facts.Launches), [](const LaunchSite &) { return 0u; });
   Out.P.Identifiers.assign(Facts.Identifiers.begin(), Facts.Identifiers.end());
   Out.TopLevel = Facts.TopLevel;
+  Out.MainFiles = Facts.MainFiles;
   return Out;
 }
 

@@ -26,6 +26,7 @@ struct ArrayProgram {
   Program P;
   std::vector<ArrayVariable> Variables;
   std::vector<Range> TopLevel; ///< declarations outside of functions and classes
+  std::set<unsigned> MainFiles; ///< begins of the files that are no headers
 };
 
 /// Finds every array of numbers that a kernel gets. \p Facts are about scalars.

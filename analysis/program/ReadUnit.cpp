@@ -110,8 +110,11 @@ static void describeRecords(const Unit &U, ProgramFacts &Out, ASTContext &Contex
     llvm::StringRef Name = R.Facts.Type.Name;
     R.FieldCopyCode = fieldCopyCode(Name, U.Scope, View);
     R.Hidden |= U.Facts.Names.count(Name.str());
-    if (!R.SizeObserved)
-      R.SizeObserved = sizeObserver(D, U.Scope, Context, View, U.Facts);
+    if (!R.SizeObserved) {
+      SizeObservers Seen = sizeObservers(D, U.Scope, Context, View, U.Facts);
+      R.SizeObserved = std::move(Seen.First);
+      llvm::append_range(R.SizeUnseen, std::move(Seen.Unseen));
+    }
     if (!Name.empty())
       Out.Identifiers.merge(identifiers(Context, [&](llvm::StringRef I) { return I.starts_with(Name); }));
   }

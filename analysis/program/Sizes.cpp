@@ -166,14 +166,13 @@ public:
   }
   bool VisitFunctionDecl(FunctionDecl *F) {
     bool Takes = points(F->getReturnType()) || llvm::any_of(F->parameters(), [&](const ParmVarDecl *P) { return points(P->getType()); });
-    return !Takes || F->isDefined() || !View.isUserCode(F->getLocation()) || F->isDependentContext() ||
-           see(F->getLocation(), "a function takes the record, and its body is not seen");
+    if (Takes && !F->isDefined() && View.isUserCode(F->getLocation()) && !F->isDependentContext())
+      notSeen(F, "a function takes the record, and its body is not seen");
+    return true;
   }
   bool VisitVarDecl(VarDecl *V) {
-    if (!points(V->getType()))
-      return true;
-    if (V->hasExternalStorage() && !V->hasDefinition())
-      return see(V->getLocation(), "a variable with the record's type is shared with code that is not seen");
+    if (points(V->getType()) && V->hasExternalStorage() && !V->hasDefinition())
+      notSeen(V, "a variable with the record's type is shared with code that is not seen");
     return true;
   }
   bool VisitCXXRecordDecl(CXXRecordDecl *D) {
@@ -211,12 +210,15 @@ public:
     return see(E->getExprLoc(), "the record is seen through a pointer of another type");
   }
 
-  std::optional<Refusal> Found;
+  SizeObservers Found;
 
 private:
   bool see(SourceLocation L, std::string Why) {
-    Found = Refusal{"", View.where(L), std::move(Why)};
+    Found.First = Refusal{"", View.where(L), std::move(Why)};
     return false;
+  }
+  void notSeen(const NamedDecl *D, std::string Why) {
+    Found.Unseen.push_back({symbolOf(D), {"", View.where(D->getLocation()), std::move(Why)}});
   }
   bool points(QualType T) const {
     T = T.getNonReferenceType();
@@ -307,7 +309,7 @@ private:
 
 } // namespace
 
-std::optional<Refusal> sizeObserver(const CXXRecordDecl *Record, llvm::ArrayRef<Decl *> Scope, ASTContext &Context,
+SizeObservers sizeObservers(const CXXRecordDecl *Record, llvm::ArrayRef<Decl *> Scope, ASTContext &Context,
                                     const SourceView &View, const UnitFacts &Facts) {
   Observer O(Record, Context, View, Facts);
   for (Decl *D : Scope)

@@ -26,9 +26,15 @@ struct CountText {
 };
 CountText elementCount(const clang::Expr *Bytes, clang::QualType Element, clang::ASTContext &Context, const UnitFacts &Facts);
 
-/// The first place in \p Scope where somebody could notice a change of the
-/// size of \p Record: nothing if the record can be aligned in place.
-std::optional<Refusal> sizeObserver(const clang::CXXRecordDecl *Record, llvm::ArrayRef<clang::Decl *> Scope,
+/// Where somebody could notice a change of the size of a record: nowhere if it
+/// can be aligned in place.
+struct SizeObservers {
+  std::optional<Refusal> First;
+  /// Functions and variables by symbol. Where no other unit defines them,
+  /// code that is not seen knows the size.
+  std::vector<std::pair<std::string, Refusal>> Unseen;
+};
+SizeObservers sizeObservers(const clang::CXXRecordDecl *Record, llvm::ArrayRef<clang::Decl *> Scope,
                                     clang::ASTContext &Context, const SourceView &View, const UnitFacts &Facts);
 
 } // namespace restride
