@@ -13,6 +13,14 @@ namespace restride {
 
 static unsigned uses(llvm::StringRef Pattern, llvm::StringRef What) { return Pattern.count(What); }
 
+/// \p Name is a nested record whose parts \p L puts into different arrays.
+static bool takesApart(const Layout &L, const Record &R, const std::string &Name) {
+  auto F = llvm::find_if(R.Fields, [&](const Field &One) { return One.Name == Name; });
+  bool Nested = F != R.Fields.end() && !F->Members.empty();
+  return Nested && !L.elementIsRecord() &&
+         !(L.handleIsStruct() && llvm::any_of(L.arrays(R, ""), [&](const HandleArray &A) { return llvm::is_contained(A.Fields, Name); }));
+}
+
 std::optional<Refusal> refusalOf(const Candidate &C, const Layout &L) {
   for (const Refusal &R : C.Refusals)
     if (R.Layout.empty() || R.Layout == L.name() || (R.Layout == "soa" && L.handleIsStruct()))
@@ -26,6 +34,9 @@ std::optional<Refusal> refusalOf(const Candidate &C, const Layout &L) {
     return Refuse(C.Where, "another array of '" + C.Type.Name + "' uses the functions that copy its fields");
   if (C.FieldCopyCode && L.elementIsRecord() && C.SizeObserved)
     return Refuse(C.SizeObserved->Where, "the functions that copy its fields need the record as it is, and " + C.SizeObserved->Reason);
+  for (const HostCall &H : C.Calls)
+    if (!H.Field.empty() && takesApart(L, C.Type, H.Field))
+      return Refuse(H.Where, "'" + H.Field + "' is copied by itself, and this layout takes it apart");
   if (C.declared() && L.elementIsRecord()) {
     uint64_t Bytes = L.allocationBytes(C.Type, uint64_t(C.Elements.Count)), Limit = C.Lives == Memory::Shared ? 48 << 10 : 64 << 10;
     if (C.Lives != Memory::Global && Bytes > Limit)
