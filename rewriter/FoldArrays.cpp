@@ -102,6 +102,7 @@ private:
 struct Pair {
   FoldTrial First, Second;
   double Speedup = 1; ///< of all kernels of either
+  size_t arrays() const { return First.Group.Arrays.size() + Second.Group.Arrays.size(); }
 };
 
 class ArrayFolder {
@@ -223,21 +224,37 @@ private:
     return Best;
   }
 
+  /// Groups that share a kernel and no array, those that save most by themselves first.
+  std::vector<std::pair<const FoldTrial *, const FoldTrial *>> pairsOf(const std::vector<FoldTrial> &Trials) const {
+    std::vector<std::pair<const FoldTrial *, const FoldTrial *>> Out;
+    for (const FoldTrial &A : Trials)
+      for (const FoldTrial &B : llvm::ArrayRef(Trials).drop_front(&A - Trials.data() + 1))
+        if (A.Reading && B.Reading && !overlap(A, B) && shareKernel(Base, A, B))
+          Out.emplace_back(&A, &B);
+    auto Saved = [](const auto &P) { return P.first->saved() + P.second->saved(); };
+    llvm::stable_sort(Out, [&](const auto &L, const auto &R) { return Saved(L) > Saved(R); });
+    Out.resize(std::min<size_t>(Out.size(), MaxPairs));
+    return Out;
+  }
+
   /// Groups of one kernel, of which each gains a little: what binds the kernel
   /// may be both of them.
-  llvm::Expected<std::optional<Pair>> bestPair(std::vector<FoldTrial> &Trials) {
+  llvm::Expected<std::optional<Pair>> bestPair(const std::vector<FoldTrial> &Trials) {
+    std::vector<Pair> Good;
+    double Most = 0;
+    for (auto [A, B] : pairsOf(Trials)) {
+      llvm::Expected<std::optional<Pair>> Two = tryPair(*A, *B);
+      if (!Two)
+        return Two.takeError();
+      if (!*Two || (*Two)->Speedup < leastSpeedup(In.O))
+        continue;
+      Most = std::max(Most, (*Two)->Speedup);
+      Good.push_back(std::move(**Two));
+    }
     std::optional<Pair> Best;
-    unsigned Tried = 0;
-    for (FoldTrial &A : Trials)
-      for (FoldTrial &B : llvm::MutableArrayRef(Trials).drop_front(&A - Trials.data() + 1)) {
-        if (!A.Reading || !B.Reading || overlap(A, B) || !shareKernel(Base, A, B) || Tried++ >= MaxPairs)
-          continue;
-        llvm::Expected<std::optional<Pair>> Two = tryPair(A, B);
-        if (!Two)
-          return Two.takeError();
-        if (*Two && (*Two)->Speedup >= leastSpeedup(In.O) && (!Best || (*Two)->Speedup > Best->Speedup))
-          Best = std::move(**Two);
-      }
+    for (Pair &P : Good)
+      if (P.Speedup * EqualGains >= Most && (!Best || P.arrays() < Best->arrays()))
+        Best = std::move(P);
     return Best;
   }
 
