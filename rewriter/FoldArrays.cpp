@@ -107,7 +107,7 @@ struct Pair {
 
 class ArrayFolder {
 public:
-  ArrayFolder(ProgramReading Reading, const FoldInput &In) : In(In), Base(foldBase(std::move(Reading), In.Names, {}, In)) {}
+  ArrayFolder(ProgramReading Reading, const FoldInput &In) : In(In), Base(foldBase(std::move(Reading), In.Names, {}, In, std::make_shared<VariantCompiler>(In.OnDisk, In.Units))) {}
 
   llvm::Expected<FoldedProgram> run() {
     if (!In.O.List && In.O.Layout.empty() && In.O.EmitVariants.empty())
@@ -184,13 +184,13 @@ private:
   llvm::Expected<std::vector<FoldTrial>> tryAll() {
     std::vector<FoldTrial> Trials;
     for (ParallelGroup &G : parallelGroups(Base.Arrays)) {
-      if (isKept(G))
+      if (isKept(G) || !isWantedRecord(describeGroup(Base, G, foldNames(Base.Arrays, G)), In.O))
         continue;
       GroupKey Key = keyOf(Base, G);
       if (const FoldTrial *Left = Known.find(Key)) {
         FoldTrial T;
         T.Described = Left->Described, T.Group = std::move(G);
-        if (isWantedRecord(T.Described, In.O) && !Left->Silent)
+        if (!Left->Silent)
           Trials.push_back(std::move(T));
         continue;
       }
@@ -199,7 +199,7 @@ private:
       if (!T)
         return T.takeError();
       Known.add(std::move(Key), std::move(Kernels), *T);
-      if (isWantedRecord(T->Described, In.O) && !T->Silent)
+      if (!T->Silent)
         Trials.push_back(std::move(*T));
     }
     return Trials;
@@ -291,7 +291,7 @@ private:
     Names.follow(Base.Arrays.P.Text, *T.Text);
     std::map<std::string, const Layout *> Settled = Base.Settled;
     Settled[T.Record] = T.Best;
-    return foldBase(*T.Reading, std::move(Names), std::move(Settled), In);
+    return foldBase(*T.Reading, std::move(Names), std::move(Settled), In, std::make_shared<VariantCompiler>(*Base.Compiler));
   }
 
   void take(FoldTrial T) {
