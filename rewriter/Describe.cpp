@@ -54,16 +54,28 @@ std::string FileNames::spell(llvm::StringRef Path) const {
   return Path.str();
 }
 
-void FileNames::follow(const Sources &Before, const Rewritten &Now) { Steps.push_back(std::make_shared<Step>(Step{Before, Now})); }
+struct FileNames::Step {
+  Step(const Sources &Before, const Rewritten &Now) : Before(Before), Now(Now) {
+    for (size_t I = 0; I < Before.files().size(); ++I) {
+      Old.emplace_back(Before.text(Before.files()[I].Text));
+      New.emplace_back(Now.file(I));
+    }
+  }
+  Sources Before;
+  Rewritten Now;
+  std::vector<Lines> Old, New; ///< of each file
+};
+
+void FileNames::follow(const Sources &Before, const Rewritten &Now) { Steps.push_back(std::make_shared<Step>(Before, Now)); }
 
 Report::Place FileNames::place(const Location &L) const {
   unsigned Line = L.Line, Column = L.Column;
   for (const std::shared_ptr<const Step> &S : llvm::reverse(Steps))
     for (size_t I = 0; I < S->Before.files().size(); ++I)
       if (const SourceFile &F = S->Before.files()[I]; F.Path == L.File && Line) {
-        unsigned Old = S->Now.original(S->Now.Files[I].Begin + Lines(S->Now.file(I)).offset(Line, Column));
+        unsigned Old = S->Now.original(S->Now.Files[I].Begin + S->New[I].offset(Line, Column));
         Old = std::clamp(Old, F.Text.Begin, F.Text.End);
-        std::tie(Line, Column) = Lines(S->Before.text(F.Text)).lineAndColumn(Old - F.Text.Begin);
+        std::tie(Line, Column) = S->Old[I].lineAndColumn(Old - F.Text.Begin);
         break;
       }
   return {spell(L.File), Line, Column};
@@ -152,7 +164,9 @@ public:
     if (!I)
       return std::nullopt;
     Range Old = P.Text.files()[*I].Text;
-    auto At = Known.try_emplace(*I, Lines(Text.file(*I))).first;
+    auto At = Known.find(*I);
+    if (At == Known.end())
+      At = Known.try_emplace(*I, Lines(Text.file(*I))).first;
     unsigned Offset = Text.original(Text.Files[*I].Begin + At->second.offset(Line, Column));
     if (Offset < Old.Begin || Old.End < Offset)
       return std::nullopt;

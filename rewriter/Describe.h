@@ -21,10 +21,7 @@ public:
   Report::Place place(const Location &L) const;
 
 private:
-  struct Step {
-    Sources Before;
-    Rewritten Now;
-  };
+  struct Step;
   std::vector<std::pair<std::string, std::string>> Known;
   std::vector<std::shared_ptr<const Step>> Steps; ///< the first from the user's text
 };

@@ -102,11 +102,12 @@ private:
 struct Pair {
   FoldTrial First, Second;
   double Speedup = 1; ///< of all kernels of either
+  size_t arrays() const { return First.Group.Arrays.size() + Second.Group.Arrays.size(); }
 };
 
 class ArrayFolder {
 public:
-  ArrayFolder(ProgramReading Reading, const FoldInput &In) : In(In), Base(foldBase(std::move(Reading), In.Names, {}, In)) {}
+  ArrayFolder(ProgramReading Reading, const FoldInput &In) : In(In), Base(foldBase(std::move(Reading), In.Names, {}, In, std::make_shared<VariantCompiler>(In.OnDisk, In.Units))) {}
 
   llvm::Expected<FoldedProgram> run() {
     if (!In.O.List && In.O.Layout.empty() && In.O.EmitVariants.empty())
@@ -183,13 +184,13 @@ private:
   llvm::Expected<std::vector<FoldTrial>> tryAll() {
     std::vector<FoldTrial> Trials;
     for (ParallelGroup &G : parallelGroups(Base.Arrays)) {
-      if (isKept(G))
+      if (isKept(G) || !isWantedRecord(describeGroup(Base, G, foldNames(Base.Arrays, G)), In.O))
         continue;
       GroupKey Key = keyOf(Base, G);
       if (const FoldTrial *Left = Known.find(Key)) {
         FoldTrial T;
         T.Described = Left->Described, T.Group = std::move(G);
-        if (isWantedRecord(T.Described, In.O) && !Left->Silent)
+        if (!Left->Silent)
           Trials.push_back(std::move(T));
         continue;
       }
@@ -198,7 +199,7 @@ private:
       if (!T)
         return T.takeError();
       Known.add(std::move(Key), std::move(Kernels), *T);
-      if (isWantedRecord(T->Described, In.O) && !T->Silent)
+      if (!T->Silent)
         Trials.push_back(std::move(*T));
     }
     return Trials;
@@ -223,21 +224,37 @@ private:
     return Best;
   }
 
+  /// Groups that share a kernel and no array, those that save most by themselves first.
+  std::vector<std::pair<const FoldTrial *, const FoldTrial *>> pairsOf(const std::vector<FoldTrial> &Trials) const {
+    std::vector<std::pair<const FoldTrial *, const FoldTrial *>> Out;
+    for (const FoldTrial &A : Trials)
+      for (const FoldTrial &B : llvm::ArrayRef(Trials).drop_front(&A - Trials.data() + 1))
+        if (A.Reading && B.Reading && !overlap(A, B) && shareKernel(Base, A, B))
+          Out.emplace_back(&A, &B);
+    auto Saved = [](const auto &P) { return P.first->saved() + P.second->saved(); };
+    llvm::stable_sort(Out, [&](const auto &L, const auto &R) { return Saved(L) > Saved(R); });
+    Out.resize(std::min<size_t>(Out.size(), MaxPairs));
+    return Out;
+  }
+
   /// Groups of one kernel, of which each gains a little: what binds the kernel
   /// may be both of them.
-  llvm::Expected<std::optional<Pair>> bestPair(std::vector<FoldTrial> &Trials) {
+  llvm::Expected<std::optional<Pair>> bestPair(const std::vector<FoldTrial> &Trials) {
+    std::vector<Pair> Good;
+    double Most = 0;
+    for (auto [A, B] : pairsOf(Trials)) {
+      llvm::Expected<std::optional<Pair>> Two = tryPair(*A, *B);
+      if (!Two)
+        return Two.takeError();
+      if (!*Two || (*Two)->Speedup < leastSpeedup(In.O))
+        continue;
+      Most = std::max(Most, (*Two)->Speedup);
+      Good.push_back(std::move(**Two));
+    }
     std::optional<Pair> Best;
-    unsigned Tried = 0;
-    for (FoldTrial &A : Trials)
-      for (FoldTrial &B : llvm::MutableArrayRef(Trials).drop_front(&A - Trials.data() + 1)) {
-        if (!A.Reading || !B.Reading || overlap(A, B) || !shareKernel(Base, A, B) || Tried++ >= MaxPairs)
-          continue;
-        llvm::Expected<std::optional<Pair>> Two = tryPair(A, B);
-        if (!Two)
-          return Two.takeError();
-        if (*Two && (*Two)->Speedup >= leastSpeedup(In.O) && (!Best || (*Two)->Speedup > Best->Speedup))
-          Best = std::move(**Two);
-      }
+    for (Pair &P : Good)
+      if (P.Speedup * EqualGains >= Most && (!Best || P.arrays() < Best->arrays()))
+        Best = std::move(P);
     return Best;
   }
 
@@ -274,7 +291,7 @@ private:
     Names.follow(Base.Arrays.P.Text, *T.Text);
     std::map<std::string, const Layout *> Settled = Base.Settled;
     Settled[T.Record] = T.Best;
-    return foldBase(*T.Reading, std::move(Names), std::move(Settled), In);
+    return foldBase(*T.Reading, std::move(Names), std::move(Settled), In, std::make_shared<VariantCompiler>(*Base.Compiler));
   }
 
   void take(FoldTrial T) {

@@ -27,6 +27,25 @@ static const ArrayVariable *memberOf(const ArrayProgram &A, size_t Array, llvm::
   return nullptr;
 }
 
+/// "n = count" behind "f.": what is put into another member, whatever it is, has no part in the arrays.
+static bool isMemberAssignment(llvm::StringRef Text) {
+  auto [Member, Value] = Text.split('=');
+  return !Member.trim().empty() && !Value.trim().empty() && isIdentifier(Member.trim()) && isIdentifier(Value.trim());
+}
+
+/// Nothing stands between \p Statements but the like for other members of their \p Object.
+static bool followEachOther(std::vector<Range> Statements, llvm::StringRef Object, llvm::StringRef Source) {
+  for (size_t I = 1, Count = Statements.size(); I < Count; ++I)
+    for (unsigned At = Statements[I - 1].End, End = Statements[I].Begin; At < End;) {
+      llvm::StringRef Piece = Source.slice(At, End).take_until([](char C) { return C == ';'; });
+      size_t Begin = Piece.find(Object);
+      if (Begin != llvm::StringRef::npos && isMemberAssignment(Piece.drop_front(Begin + Object.size())))
+        Statements.push_back({unsigned(At + Begin), unsigned(At + Piece.size())});
+      At += Piece.size() + 1;
+    }
+  return areNeighbours(std::move(Statements), Source);
+}
+
 static std::optional<Refusal> assignTogether(std::vector<Assigned> All, const ParallelGroup &G, const FoldNames &Names, llvm::StringRef Source,
                                              std::vector<Edit> &Edits) {
   llvm::sort(All, [](const Assigned &L, const Assigned &R) { return L.At.Statement < R.At.Statement; });
@@ -42,7 +61,7 @@ static std::optional<Refusal> assignTogether(std::vector<Assigned> All, const Pa
         One.To->Scope != First.To->Scope)
       return Refusal{"", One.Where, "the arrays are put into different objects"};
   }
-  if (Fields.size() != All.size() || All.size() != G.Arrays.size() || !areNeighbours(Statements, Source))
+  if (Fields.size() != All.size() || All.size() != G.Arrays.size() || !followEachOther(std::move(Statements), Text(First.At.Object), Source))
     return Refusal{"", First.Where, "the arrays are not assigned to members together, in statements that follow each other"};
   auto Handle = [&](const ArrayVariable &V) { return Names.Handles.find(V.Scope)->second; };
   Edits.push_back({First.At.Member, {Handle(*First.To)}});

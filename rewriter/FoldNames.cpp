@@ -63,7 +63,16 @@ static std::string commonSuffix(std::vector<std::string> Names) {
   return Out;
 }
 
-/// The parts in which the names differ, between what they share: "d_xyz".
+/// A word of the name ends in front of \p At: "d_|x", "particle|X", "v|2".
+static bool beginsWord(llvm::StringRef Name, size_t At) {
+  if (At == 0 || At == Name.size())
+    return true;
+  char Before = Name[At - 1], Next = Name[At];
+  return Before == '_' || Next == '_' || llvm::isDigit(Before) != llvm::isDigit(Next) || (!llvm::isUpper(Before) && llvm::isUpper(Next));
+}
+
+/// The parts in which the names differ, between what they share: "d_xyz". Names
+/// that differ in more than a letter share whole words: "order" and "out" no "o".
 static std::string joined(llvm::ArrayRef<std::string> Names) {
   if (Names.size() == 1)
     return Names.front();
@@ -71,6 +80,12 @@ static std::string joined(llvm::ArrayRef<std::string> Names) {
   size_t Shortest = llvm::min_element(Names, [](const std::string &A, const std::string &B) { return A.size() < B.size(); })->size();
   while (Prefix.size() + Suffix.size() >= Shortest && !Suffix.empty())
     Suffix.erase(0, 1);
+  if (llvm::any_of(Names, [&](const std::string &N) { return N.size() - Prefix.size() - Suffix.size() > 1; })) {
+    while (!llvm::all_of(Names, [&](const std::string &N) { return beginsWord(N, Prefix.size()); }))
+      Prefix.pop_back();
+    while (!llvm::all_of(Names, [&](const std::string &N) { return beginsWord(N, N.size() - Suffix.size()); }))
+      Suffix.erase(0, 1);
+  }
   bool Words = llvm::any_of(Names, [&](const std::string &N) { return N.size() - Prefix.size() - Suffix.size() > 2; });
   for (const std::string &N : Names) {
     std::string Part = N.substr(Prefix.size(), N.size() - Prefix.size() - Suffix.size());

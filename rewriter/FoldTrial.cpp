@@ -9,9 +9,9 @@
 
 namespace restride {
 
-FoldBase foldBase(ProgramReading Reading, FileNames Names, std::map<std::string, const Layout *> Settled, const FoldInput &In) {
-  FoldBase Out{assembleArrays(std::move(Reading.Arrays)), assemble(std::move(Reading.Records)), std::move(Names), std::move(Settled),
-               std::make_shared<VariantCompiler>(In.OnDisk, In.Units)};
+FoldBase foldBase(ProgramReading Reading, FileNames Names, std::map<std::string, const Layout *> Settled, const FoldInput &In,
+                  std::shared_ptr<VariantCompiler> Compiler) {
+  FoldBase Out{assembleArrays(std::move(Reading.Arrays)), assemble(std::move(Reading.Records)), std::move(Names), std::move(Settled), std::move(Compiler)};
   In.Check(Out.Records);
   return Out;
 }
@@ -76,8 +76,7 @@ static bool isCoalesced(const Report::Variant &Own, const Report::Variant &Any, 
   return true;
 }
 
-/// What is known of the group before it is tried.
-static Report::Candidate describeGroup(const FoldBase &Base, const ParallelGroup &G, const FoldNames &Names) {
+Report::Candidate describeGroup(const FoldBase &Base, const ParallelGroup &G, const FoldNames &Names) {
   Report::Candidate Out;
   Out.Name = Names.Record;
   Out.SourceLayout = "parallel";
@@ -139,23 +138,43 @@ static void refuse(FoldTrial &T, std::vector<Report::Refusal> Why) {
 /// faster by this much, the layouts between them and the arrays are not either.
 static constexpr llvm::StringRef FirstLook[] = {"aos-align8", "aos-align16", "grouped"};
 static constexpr double WorthASecondLook = 1.02;
+/// The smallest tiles are the most like records, and these are still like them. Where
+/// neither is the fastest by now, larger tiles and separate arrays are not either.
+static constexpr llvm::StringRef SecondLook[] = {"asta8", "asta32"};
+
+static const Trial *fastest(llvm::ArrayRef<Trial> All) {
+  const Trial *Best = nullptr;
+  for (const Trial &One : All)
+    if (!One.Refused && (!Best || One.Score.total() < Best->Score.total()))
+      Best = &One;
+  return Best;
+}
 
 /// The record's layouts, in the catalogue's order.
-static std::vector<Trial> layoutsOf(DecideInput Decide, size_t I, const FoldTrial &T, const Plan &Base, const FoldInput &In) {
-  VariantCompiler Compiler(In.OnDisk, In.Units);
-  bool Asked = !In.O.Layout.empty() || !In.O.EmitVariants.empty();
-  if (!Asked)
-    Decide.Only.assign(std::begin(FirstLook), std::end(FirstLook));
-  std::vector<Trial> All = tryLayouts(Decide, I, Base, Compiler);
-  bool Faster = llvm::any_of(All, [&](const Trial &One) { return !One.Refused && One.Score.total() * WorthASecondLook < T.Before.total(); });
-  if (Asked || !Faster)
+static std::vector<Trial> layoutsOf(DecideInput Decide, size_t I, const FoldTrial &T, const Plan &Layouts, const VariantCompiler &Like) {
+  VariantCompiler Compiler(Like);
+  std::vector<Trial> All;
+  auto Try = [&](llvm::ArrayRef<llvm::StringRef> Names) {
+    Decide.Only.assign(Names.begin(), Names.end());
+    std::vector<Trial> More = tryLayouts(Decide, I, Layouts, Compiler);
+    All.insert(All.end(), std::make_move_iterator(More.begin() + !All.empty()), std::make_move_iterator(More.end()));
+  };
+  if (!Decide.O.Layout.empty() || !Decide.O.EmitVariants.empty()) {
+    Try({});
     return All;
-  Decide.Only.clear();
+  }
+  Try(FirstLook);
+  const Trial *First = fastest(All);
+  if (!First || First->Score.total() * WorthASecondLook >= T.Before.total())
+    return All;
+  double Cycles = First->Score.total();
+  Try(SecondLook);
+  std::vector<llvm::StringRef> Others;
   for (const Layout *L : catalogue())
-    if (!llvm::is_contained(FirstLook, L->name()))
-      Decide.Only.push_back(L->name().str());
-  std::vector<Trial> Others = tryLayouts(Decide, I, Base, Compiler);
-  All.insert(All.end(), std::make_move_iterator(Others.begin() + 1), std::make_move_iterator(Others.end()));
+    if (!llvm::is_contained(FirstLook, L->name()) && !llvm::is_contained(SecondLook, L->name()))
+      Others.push_back(L->name());
+  if (fastest(All)->Score.total() < Cycles)
+    Try(Others);
   llvm::stable_sort(All, [](const Trial &L, const Trial &R) {
     auto Position = [](const Trial &T) { return llvm::find(catalogue(), T.L) - catalogue().begin(); };
     return Position(L) < Position(R);
@@ -237,7 +256,7 @@ llvm::Expected<FoldTrial> tryGroup(const FoldBase &Base, ParallelGroup Group, co
   }
   DecideInput Decide{P, In.Units, Names, O, In.Gpu};
   size_t I = At - P.Candidates.begin();
-  std::vector<Trial> All = layoutsOf(Decide, I, T, settledPlan(P, Base.Settled), In);
+  std::vector<Trial> All = layoutsOf(Decide, I, T, settledPlan(P, Base.Settled), *Base.Compiler);
   Report::Candidate Tried;
   addTrials(Tried, All, Decide, I);
   llvm::append_range(T.Described.Variants, std::move(Tried.Variants));

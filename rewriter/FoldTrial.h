@@ -33,7 +33,11 @@ struct FoldBase {
   std::shared_ptr<VariantCompiler> Compiler;     ///< of its text as it is
 };
 
-FoldBase foldBase(ProgramReading Reading, FileNames Names, std::map<std::string, const Layout *> Settled, const FoldInput &In);
+FoldBase foldBase(ProgramReading Reading, FileNames Names, std::map<std::string, const Layout *> Settled, const FoldInput &In,
+                  std::shared_ptr<VariantCompiler> Compiler);
+
+/// What is known of the group before it is tried.
+Report::Candidate describeGroup(const FoldBase &Base, const ParallelGroup &G, const FoldNames &Names);
 
 /// A group and the best layout that its record can take.
 struct FoldTrial {

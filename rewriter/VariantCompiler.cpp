@@ -2,6 +2,13 @@
 
 namespace restride {
 
+VariantCompiler::VariantCompiler(const VariantCompiler &Like) : OnDisk(Like.OnDisk), Units(Like.Units) {
+  std::lock_guard<std::mutex> Guard(Like.Lock);
+  for (const auto &[Key, Unit] : Like.Known)
+    if (Key.second.empty())
+      Known.try_emplace(Key, Unit);
+}
+
 std::vector<ptx::SourceText> VariantCompiler::changed(size_t U, const Rewritten &Text) const {
   std::vector<ptx::SourceText> Out;
   for (size_t I : Units[U].Files)

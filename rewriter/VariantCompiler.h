@@ -35,6 +35,8 @@ public:
   /// \p OnDisk is the text of the files that compilers read by themselves; the
   /// files of a program follow each other in the same order there.
   VariantCompiler(const Sources &OnDisk, llvm::ArrayRef<ProgramUnit> Units) : OnDisk(OnDisk), Units(Units) {}
+  /// Knows what \p Like does of units that are as they are on disk.
+  explicit VariantCompiler(const VariantCompiler &Like);
   llvm::Expected<Compiled> compile(const Rewritten &Text);
   /// Unit \p U was compiled with this text before, without an error.
   bool knows(size_t U, const Rewritten &Text);
@@ -44,7 +46,7 @@ public:
 private:
   const Sources &OnDisk;
   llvm::ArrayRef<ProgramUnit> Units;
-  std::mutex Lock;
+  mutable std::mutex Lock;
   std::map<std::pair<size_t, std::vector<std::string>>, std::shared_ptr<const CompiledUnit>> Known;
 };
 

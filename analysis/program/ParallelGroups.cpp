@@ -90,13 +90,13 @@ public:
   }
 
   std::vector<ParallelGroup> run() {
-    std::map<std::tuple<Range, std::string, HostCall::Api>, std::vector<size_t>> Alike;
+    std::map<std::tuple<Range, std::string, HostCall::Api, std::set<std::string>>, std::vector<size_t>> Alike;
     for (size_t I = 0; I < A.P.Candidates.size(); ++I) {
       const Candidate &C = A.P.Candidates[I];
       const HostCall *Made = allocation(C);
       if (!Made || !Made->Block || !Made->Count || Made->Elements.empty() || C.Accesses.empty())
         continue;
-      Alike[{*Made->Block, Made->Elements, Made->What}].push_back(I);
+      Alike[{*Made->Block, Made->Elements, Made->What, holders(I)}].push_back(I);
       if (std::optional<Refusal> Why = notAField(C, *Made, A.P.Text))
         Blocked[I] = *Why;
       for (const ArrayVariable &V : A.Variables)
@@ -124,6 +124,16 @@ public:
   }
 
 private:
+  /// The structs that hold a pointer to the array: one with some of the pointers
+  /// of a group could not be given the record's.
+  std::set<std::string> holders(size_t Array) const {
+    std::set<std::string> Out;
+    for (const ArrayVariable &V : A.Variables)
+      if (V.Array == Array && V.Declared && !V.InFunction)
+        Out.insert(V.Scope);
+    return Out;
+  }
+
   void propose(std::vector<size_t> Arrays) {
     if (Arrays.size() < 2 || Arrays.size() > MaxFields || Out.size() >= MaxGroups || !separable(Arrays))
       return;

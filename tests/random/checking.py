@@ -60,8 +60,8 @@ def rotate(layouts, seed, count):
 
 
 class Checker:
-    def __init__(self, restride, cache=None, sanitize=False, cuda_path=None, again=False, gpu=False):
-        self.restride, self.again = restride, again
+    def __init__(self, restride, cache=None, sanitize=False, cuda_path=None, again=False, gpu=False, onward=False):
+        self.restride, self.again, self.onward = restride, again, onward
         self.cuda = [f"--cuda-path={cuda_path}"] if cuda_path else []
         self.toolchain = Nvcc() if gpu else Toolchain(cache, sanitize)
         self.toolchain.prepare(FLAGS[0])
@@ -170,6 +170,15 @@ class Attempt:
         if self.checker.again and self.tool([f"--layout={layout}", "-i"], units):
             if programs.replace(self.program, folder).texts != moved.texts:
                 self.fail("again", "all", layout, "a second run changes the program again")
+        if self.checker.onward and moved.texts != self.program.texts:
+            self.move_on(expected, layout, units, folder)
+
+    def move_on(self, expected, layout, units, folder):
+        """From the layout to the next one, and back to what was there."""
+        for next in rotate(LAYOUTS, LAYOUTS.index(layout) + 1, 1) + ["aos"]:
+            if not self.tool([f"--layout={next}", "-i"], units):
+                return
+            self.compare(expected, "all", f"{layout},{next}", programs.replace(self.program, folder))
 
     def compare(self, expected, candidate, layout, variant):
         if variant.texts in self.seen:

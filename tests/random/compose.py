@@ -12,8 +12,8 @@ from separate import SeparateMaker
 
 
 class Composer:
-    def __init__(self, seed, mixed=None):
-        self.context = context = Context(seed, mixed)
+    def __init__(self, seed, mixed=None, wanted=()):
+        self.context = context = Context(seed, mixed, wanted)
         self.seed = seed
         self.methods = MethodMaker(context)
         self.records = RecordMaker(context, self.methods.add)
@@ -54,9 +54,9 @@ class Composer:
             prototypes.append(made[0])
             kernels.append(made[1])
         self.separate = []
-        if context.has("separate-arrays") and not context.has("two-units"):
-            kernel, self.separate = SeparateMaker(context).make(self.host)
-            kernels.append(kernel)
+        if (context.has("separate-arrays") or context.has("pointer-struct")) and not context.has("two-units"):
+            made, self.separate = SeparateMaker(context).make(self.host)
+            kernels += made
         main = self.main()
         functions = self.adders() + functions
         return self.files([piece for piece in prototypes if piece], functions, kernels, main)
@@ -193,5 +193,6 @@ class Composer:
                          header: Piece(start, "#include <cstdint>\n\n", records, end, kept=True)})
 
 
-def program(seed, mixed=None):
-    return Composer(seed, mixed).document()
+def program(seed, mixed=None, wanted=()):
+    """`wanted`: features that it has in any case."""
+    return Composer(seed, mixed, wanted).document()

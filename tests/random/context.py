@@ -32,7 +32,7 @@ FEATURES = {
     "class-holder": 5, "global-pointer": 6, "capacity": 5, "reallocate": 3, "null-initialised": 8, "lambda": 4,
     "offset-launch": 5, "async-allocation": 3, "launch-function": 8, "constant-array": 5, "device-array": 3, "element-download": 4,
     "host-loop": 10, "chunked-copy": 4, "check-if": 6, "element-upload": 4, "vector-size": 4, "print-size": 3, "several-launches": 12, "declared-together": 10,
-    "separate-arrays": 15,
+    "separate-arrays": 15, "pointer-struct": 6,
     # what restride refuses
     "private-fields": 2, "mutating-method": 2, "pass-reference": 2, "out-parameter": 2, "pointer-walk": 1,
     "member-address": 1, "member-reference": 1, "element-condition": 1, "field-download": 1, "template-record": 2,
@@ -53,10 +53,10 @@ POINTER_NAMES = "p q a b src dst in out items parts data cells list arr nodes".s
 
 
 class Context:
-    def __init__(self, seed, mixed=None):
+    def __init__(self, seed, mixed=None, wanted=()):
         self.rng = random.Random(seed)
         self.mixed = mixed if mixed is not None else self.rng.choice([4, 7, 10, 14, 20, 30])
-        self.features = self._draw(self.mixed)
+        self.features = self._draw(self.mixed) | set(wanted)
         self.taken = set()  # names at namespace scope
         self.records, self.functions, self.kernels = [], [], []
         self.atomics = {}  # (record, field): the one atomic that changes it

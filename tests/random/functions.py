@@ -109,7 +109,9 @@ class FunctionMaker:
         qualifiers = context.pick(["__device__ ", "__device__ inline ", "static __device__ "])
         if context.sometimes("host-device-function"):
             qualifiers = context.pick(["__host__ __device__ ", "__host__ __device__ inline "])
-        same = [f.name for f in context.functions if f.record is not record and f.style == style and not f.template]
+        # Two of one name and one record could be called alike.
+        mine = {f.name for f in context.functions if f.record is record}
+        same = [f.name for f in context.functions if f.name not in mine and f.style == style and not f.template]
         name = context.pick(same) if same and context.sometimes("overload", 0.7) else context.global_name(FUNCTION_NAMES)
         function = Function(name, record, style, result, reads, writes,
                             const=not writes and context.chance(0.8), qualifiers=qualifiers, extra=context.chance(0.3),

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from checking import LAYOUTS, Checker, rotate
 from compose import program
-from generate import join
+from generate import features, join
 from reduction import reduce
 
 
@@ -27,10 +27,12 @@ def parse_arguments(argv):
     parser.add_argument("--count", type=int, required=True, metavar="N", help="programs")
     parser.add_argument("--seed", type=int, default=1, help="of the first program (default 1)")
     parser.add_argument("--features", type=int, metavar="COUNT", help="features that a program mixes (default: various)")
+    parser.add_argument("--with", dest="wanted", default="", metavar="A,B", help="features that every program has")
     parser.add_argument("--layouts", default=",".join(LAYOUTS), metavar="A,B", help="to choose from (default: all)")
     parser.add_argument("--per-program", type=int, default=2, metavar="N", help="layouts of one program (default 2)")
     parser.add_argument("--floor", type=float, default=0.5, help="least share of arrays that are moved (default 0.5)")
     parser.add_argument("--again", action="store_true", help="also: a second run of -i changes nothing")
+    parser.add_argument("--onward", action="store_true", help="also: to the next layout, and back to aos")
     parser.add_argument("--gpu", action="store_true", help="compile with nvcc and run on this machine's GPU instead")
     parser.add_argument("--sanitize", action="store_true", help="run with the sanitizers, to test the generator")
     parser.add_argument("--no-reduce", action="store_true", help="show failing programs as they are")
@@ -38,14 +40,14 @@ def parse_arguments(argv):
     parser.add_argument("--cuda-path", metavar="DIR")
     parser.add_argument("-j", "--jobs", type=int, default=2, help="programs at a time (default 2)")
     options = parser.parse_args(argv)
-    options.layouts = options.layouts.split(",")
+    options.layouts, options.wanted = options.layouts.split(","), features(options.wanted)
     return options
 
 
 class Hunt:
     def __init__(self, options):
         self.options = options
-        self.checker = Checker(options.restride, None, options.sanitize, options.cuda_path, options.again, options.gpu)
+        self.checker = Checker(options.restride, None, options.sanitize, options.cuda_path, options.again, options.gpu, options.onward)
         self.total, self.reasons, self.failed = Counter(), Counter(), []
 
     def layouts(self, seed):
@@ -53,7 +55,7 @@ class Hunt:
         return chosen, chosen[:1]
 
     def check(self, seed):
-        document = program(seed, self.options.features)
+        document = program(seed, self.options.features, self.options.wanted)
         return document, self.checker.check(document.files(), *self.layouts(seed))
 
     def add(self, outcome):
@@ -86,7 +88,7 @@ class Hunt:
         print(f"\nseed {seed}: {failure}", flush=True)
         removed = frozenset()
         if failure.kind != "original" and not self.options.no_reduce:
-            one = [failure.layout] if failure.layout else self.layouts(seed)[0]
+            one = [failure.layout.partition(",")[0]] if failure.layout else self.layouts(seed)[0]
             layouts = ([], one) if failure.candidate == "all" else (one, [])
             removed = reduce(document, lambda files: any(f.same(failure) for f in self.checker.check(files, *layouts).failures))
         text = "".join(document.files(removed).values()) if len(document.files(removed)) == 1 else join(document.files(removed))

@@ -13,7 +13,7 @@ sys.path.insert(0, str(HERE))
 
 import generate
 from checking import FLAGS, BuildError, Toolchain, execute, programs
-from compose import program
+from compose import Composer, program
 from context import FEATURES
 from pieces import Document, Piece, names_in
 from scalars import BOOL, DOUBLE, FLOAT, INT, SMALL, UNSIGNED
@@ -77,6 +77,16 @@ class Programs(unittest.TestCase):
             comment = program(1, count).files()["main.cu"].splitlines()[0]
             self.assertEqual(len(comment.rpartition(":")[2].split(",")) if count else 0, count)
 
+    def test_wanted_features(self):
+        self.assertIn("pointer-struct", program(1, 5, ["pointer-struct"]).files()["main.cu"].splitlines()[0])
+
+    def test_overloads_are_told_apart(self):
+        for seed in range(1, 40):
+            composer = Composer(seed, 6, ["overload", "pass-twice", "pass-value", "two-records"])
+            composer.document()
+            functions = [(f.name, f.record.name) for f in composer.context.functions]
+            self.assertEqual(len(functions), len(set(functions)), f"seed {seed}")
+
     def test_command_line(self):
         out = io.StringIO()
         with contextlib.redirect_stdout(out), tempfile.TemporaryDirectory() as folder:
@@ -88,9 +98,9 @@ class Programs(unittest.TestCase):
 
     def test_programs_compile_and_are_defined(self):
         toolchain = Toolchain(sanitize=True)
-        for seed in range(1, 7):
+        for seed in range(1, 11):
             # Also with pieces left out: what remains has to compile.
-            document = program(seed)
+            document = program(seed) if seed < 7 else program(seed, 3, ["pointer-struct"])
             half = frozenset(document.removable[number] for number in range(0, len(document.removable), 9))
             for files in document.files(), document.files(half):
                 with self.subTest(seed=seed, reduced=files != document.files()), tempfile.TemporaryDirectory() as folder:
