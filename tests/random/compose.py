@@ -54,7 +54,7 @@ class Composer:
             prototypes.append(made[0])
             kernels.append(made[1])
         self.separate = []
-        if (context.has("separate-arrays") or context.has("pointer-struct")) and not context.has("two-units"):
+        if context.has("pointer-struct") and not context.has("two-units") or context.has("separate-arrays"):
             made, self.separate = SeparateMaker(context).make(self.host)
             kernels += made
         main = self.main()

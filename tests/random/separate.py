@@ -23,7 +23,9 @@ class SeparateMaker:
             self.types = dict.fromkeys(names, self.types[names[0]])
         self.written = context.rng.sample(names, context.number(0, len(names) - 1))
         self.read = [name for name in names if name not in self.written]
-        self.holder = PointerStruct(context, self.types, self.written) if context.has("pointer-struct") else None
+        one_file = not context.has("two-units")
+        self.holder = PointerStruct(context, self.types, self.written) if context.has("pointer-struct") and one_file else None
+        self.launcher = "" if one_file else context.global_name(["gather_arrays", "runSeparate"])
         self.helper = context.global_name(["peek_at", "distance", "weigh"]) if context.chance(0.4) else ""
         kernel = context.global_name(["gatherAll", "combine", "smooth"])
         pieces = [self.helper_function(), self.kernel(kernel, names)]
@@ -87,6 +89,7 @@ class SeparateMaker:
         if context.chance(0.3):
             context.rng.shuffle(parameters)
         self.order = [p.split()[-1].strip("*&") for p in parameters]
+        self.plain = ", ".join(parameters).replace("__restrict__ ", "")
         return ", ".join(parameters)
 
     def kernel(self, kernel, names):
@@ -104,6 +107,17 @@ class SeparateMaker:
             lines.append(f"for (int k = 0; k < 3; ++k)\nsum += (int){self.inside(context.pick(self.read))}[(order[i] + k) % n] & 0xff;\n")
         return Piece("int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i >= n)\nreturn;\nint sum = 0;\n", *lines, "out[i] = sum;\n",
                      head=head, tail="}\n\n", defines=kernel, scope=True)
+
+    def launch(self, host, kernel, given):
+        """Where kernels have a file of their own, through a function there."""
+        grid = "<<<(n + 63) / 64, 64>>>"
+        if not self.launcher:
+            return f"{kernel}{grid}({given});\n"
+        head = f"void {self.launcher}({self.plain})"
+        host.launch_declarations.append(Piece(head + ";\n", needs=self.launcher, kept=True))
+        host.launch_functions.append(Piece(f"{kernel}{grid}({', '.join(self.order)});\n", tail="}\n\n", defines=self.launcher, scope=True,
+                                           head=head + " {\n"))
+        return f"{self.launcher}({given});\n"
 
     def main(self, host, kernel, names):
         context, count = self.context, self.context.number(40, 200)
@@ -145,7 +159,7 @@ class SeparateMaker:
         # Without one of these, a value would be read that nobody wrote.
         lines = [line if isinstance(line, Piece) else Piece(line, kept=True) for line in lines]
         given = ", ".join(texts[name] for name in self.order)
-        lines.append(f"{kernel}<<<(n + 63) / 64, 64>>>({given});\n" * context.number(1, 2))
+        lines.append(self.launch(host, kernel, given) * context.number(1, 2))
         shown = [*self.written, "out", *([context.pick(self.read)] if context.chance(0.3) else [])]
         for name in shown:
             lines.append(host.check(f"cudaMemcpy({values[name]}, {device[name]}, {size(name)}, cudaMemcpyDeviceToHost)"))
