@@ -79,7 +79,7 @@ def classify(status, output):
         return "does not parse"
     if "rewritten program does not compile" in output:
         return "does not compile when rewritten"
-    if "can be laid out anew" in output or re.search(r"becomes \S+ as asked", output):
+    if "can be laid out anew" in output or re.search(r"\bbecomes? .* as asked", output):
         return "can be laid out anew"
     return "refused" if "is left alone" in output else "no arrays"
 

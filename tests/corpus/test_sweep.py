@@ -45,6 +45,7 @@ class Kinds(unittest.TestCase):
         self.assertEqual(sweep.classify(2, "error: x"), "does not parse")
         self.assertEqual(sweep.classify(0, ""), "no arrays")
         self.assertEqual(sweep.classify(0, "is left alone"), "refused")
+        self.assertEqual(sweep.classify(0, "parallel arrays 'a, b' become one array of 'Ab' in soa as asked"), "can be laid out anew")
         self.assertEqual(sweep.classify(0, "is left alone\ncan be laid out anew"), "can be laid out anew")
         self.assertEqual(sweep.classify(0, "becomes soa as asked"), "can be laid out anew")
         self.assertEqual(sweep.classify(0, "refused: the rewritten program does not compile"), "does not compile when rewritten")
