@@ -28,8 +28,11 @@ static void addBuiltinsOfOtherSide(clang::ASTUnit &Ast) {
   clang::TargetOptions Other;
   Other.Triple = Context.getLangOpts().CUDAIsDevice ? sys::getDefaultTargetTriple() : "nvptx64-nvidia-cuda";
   std::unique_ptr<clang::TargetInfo> Target(clang::TargetInfo::CreateTargetInfo(Ast.getDiagnostics(), Other));
-  if (Target) // its tables are of the library, and stay
-    Ast.getPreprocessor().getBuiltinInfo().InitializeTarget(Context.getTargetInfo(), Target.get());
+  if (!Target)
+    return;
+  clang::Builtin::Context &Builtins = Ast.getPreprocessor().getBuiltinInfo();
+  Builtins = clang::Builtin::Context(); // it would count the host's twice
+  Builtins.InitializeTarget(Context.getTargetInfo(), Target.get()); // whose tables are of the library, and stay
 }
 
 std::unique_ptr<clang::ASTUnit> loadAst(StringRef Bytes, const SourceCommand &Command) {

@@ -65,6 +65,20 @@ private:
   std::shared_ptr<Seen> Out;
 };
 
+/// Writes what is parsed to bytes.
+class WriteAst : public clang::PCHGenerator {
+public:
+  using PCHGenerator::PCHGenerator;
+  void HandleTranslationUnit(clang::ASTContext &Context) override {
+    // Clang reads the last macro expansion of a file as a byte too long, and
+    // would not see where it ends: let that be none of the user's.
+    clang::SourceManager &SM = Context.getSourceManager();
+    clang::SourceLocation Anywhere = SM.getLocForStartOfFile(SM.getMainFileID());
+    SM.createExpansionLoc(Anywhere, Anywhere, Anywhere, /*Length=*/1);
+    PCHGenerator::HandleTranslationUnit(Context);
+  }
+};
+
 /// Only parses; the ASTUnit keeps what was parsed, and \p Bytes as a file would.
 class ParseAction : public clang::ASTFrontendAction {
 public:
@@ -79,9 +93,9 @@ private:
     if (!Bytes)
       return std::make_unique<clang::ASTConsumer>();
     // Whether files changed is told by their contents, not by their times.
-    return std::make_unique<clang::PCHGenerator>(CI.getPreprocessor(), CI.getModuleCache(), /*OutputFile=*/"", /*isysroot=*/"", Bytes,
-                                                 CI.getCodeGenOpts(), ArrayRef<std::shared_ptr<clang::ModuleFileExtension>>(),
-                                                 /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
+    return std::make_unique<WriteAst>(CI.getPreprocessor(), CI.getModuleCache(), /*OutputFile=*/"", /*isysroot=*/"", Bytes,
+                                      CI.getCodeGenOpts(), ArrayRef<std::shared_ptr<clang::ModuleFileExtension>>(),
+                                      /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
   }
 
   std::shared_ptr<Seen> Out;
