@@ -170,7 +170,7 @@ Error Translator::apply(const NvccMatch &M, StringRef Value, unsigned Depth) {
     break;
   case NvccAction::FastMath:
     Result.Flags.insert(Result.Flags.end(),
-                        {"-fgpu-approx-transcendentals", "-fgpu-flush-denormals-to-zero", "-fapprox-func"});
+                        {"-fgpu-approx-transcendentals", "-fgpu-flush-denormals-to-zero", "-fapprox-func", "-D__RESTRIDE_APPROX_SQRT"});
     break;
   case NvccAction::IfTrue:
   case NvccAction::IfFalse:

@@ -32,6 +32,7 @@ static constexpr NvccOption Options[] = {
     {"-ftz --ftz", NvccValue::One, IfTrue, "-fgpu-flush-denormals-to-zero"},
     {"-fmad --fmad", NvccValue::One, IfFalse, "-ffp-contract=off"},
     {"-prec-div --prec-div", NvccValue::One, IfFalse, "-fapprox-func"},
+    {"-prec-sqrt --prec-sqrt", NvccValue::One, IfFalse, "-D__RESTRIDE_APPROX_SQRT"}, // of ptx/prelude
     {"-default-stream --default-stream", NvccValue::One, As, "-fgpu-default-stream="},
     {"-Xcompiler --compiler-options", NvccValue::List, Host},
     {"-optf --options-file", NvccValue::List, OptionsFile},
@@ -43,7 +44,7 @@ static constexpr NvccOption Options[] = {
      "-split-compile-extended --split-compile-extended -maxrregcount --maxrregcount -diag-suppress --diag-suppress "
      "-diag-error --diag-error -diag-warn --diag-warn -cudart --cudart -cudadevrt --cudadevrt --output-file -odir "
      "--output-directory -keep-dir --keep-dir -idp --input-drive-prefix -ddp --dependency-drive-prefix -dp --drive-prefix "
-     "-MF -MT -MQ --dependency-output --dependency-target-name -prec-sqrt --prec-sqrt -machine --machine -m -brief-diag "
+     "-MF -MT -MQ --dependency-output --dependency-target-name -machine --machine -m -brief-diag "
      "--brief-diagnostics -jtd --jump-table-density -target-dir --target-directory -cuda-path --cuda-path -arbin "
      "--archiver-binary -ldir --libdevice-directory -opt-info --optimization-info -dopt --dopt -ftemplate-backtrace-limit "
      "--ftemplate-backtrace-limit -static-global-template-stub --static-global-template-stub "

@@ -39,6 +39,11 @@ static cl::opt<std::string> ReportFile("report", cl::desc("Write all findings an
                                        cl::value_desc("FILE"), cl::cat(Category));
 static cl::opt<std::string> ExportFixes("export-fixes", cl::desc("Write what would change to FILE, for clang-apply-replacements"),
                                         cl::value_desc("FILE"), cl::cat(Category));
+static cl::opt<std::string> Collect("collect", cl::desc("First of three steps: read each file, and leave its facts in DIR"),
+                                    cl::value_desc("DIR"), cl::cat(Category));
+static cl::opt<std::string> Decide("decide", cl::desc("Second step: write DIR/plan.json from the facts of FILE..., or of\nall files in DIR"),
+                                   cl::value_desc("DIR"), cl::cat(Category));
+static cl::opt<std::string> Apply("apply", cl::desc("Third step: change the files as PLAN says"), cl::value_desc("PLAN"), cl::cat(Category));
 static cl::opt<std::string> Gpu("gpu",
                                 cl::desc("Predict for this GPU: a profile's name or a .yaml file (default: h200)"),
                                 cl::value_desc("NAME|FILE.yaml"), cl::cat(Category));
@@ -118,6 +123,29 @@ static Error parseCommandLine(ArrayRef<const char *> Args) {
   return createStringError(join(Parts, " "));
 }
 
+/// Each of the steps runs by itself.
+static Error checkSteps(const Options &O) {
+  std::vector<StringRef> Steps;
+  if (!O.Collect.empty())
+    Steps.push_back("--collect");
+  if (!O.Decide.empty())
+    Steps.push_back("--decide");
+  if (!O.Apply.empty())
+    Steps.push_back("--apply");
+  if (Steps.empty())
+    return Error::success();
+  if (Steps.size() > 1)
+    return createStringError(Steps[0] + " and " + Steps[1] + " exclude each other");
+  if (O.InPlace || O.Hook || O.List)
+    return createStringError(Steps[0] + " and " + (O.InPlace ? "--in-place" : O.Hook ? "--hook" : "--list") + " exclude each other");
+  bool Reports = O.Check || !O.ReportFile.empty() || !O.ExportFixes.empty() || !O.EmitVariants.empty();
+  if (O.Decide.empty() && Reports)
+    return createStringError(Steps[0] + " decides nothing; --check and reports go with --decide");
+  if (!O.Apply.empty() && !O.Files.empty())
+    return createStringError("--apply takes no input file; the plan names them");
+  return Error::success();
+}
+
 /// What the options say together.
 static Error checkTogether(const Options &O) {
   if (O.DumpConfig || O.VerifyConfig)
@@ -128,7 +156,9 @@ static Error checkTogether(const Options &O) {
       return createStringError("--calibrate=" + O.Calibrate + ": the name must end in .yaml");
     return O.Files.empty() ? Error::success() : createStringError("--calibrate takes no input file");
   }
-  if (O.Files.empty() && O.Flags.BuildPath.empty())
+  if (Error E = checkSteps(O))
+    return E;
+  if (O.Files.empty() && O.Flags.BuildPath.empty() && O.Decide.empty() && O.Apply.empty())
     return createStringError("no input file; usage: restride [options] FILE... [-- compiler flags], or -p DIR for all files of its "
                              "compile_commands.json");
   if (O.Hook && (O.InPlace == O.Check || O.List || !O.ReportFile.empty() || !O.ExportFixes.empty() || !O.EmitVariants.empty()))
@@ -169,6 +199,9 @@ Expected<Options> parseOptions(int Argc, const char *const *Argv) {
   O.EmitVariants = EmitVariants;
   O.ReportFile = ReportFile;
   O.ExportFixes = ExportFixes;
+  O.Collect = Collect;
+  O.Decide = Decide;
+  O.Apply = Apply;
   O.Calibrate = Calibrate;
   O.Gpu = Gpu;
   O.CudaPath = CudaPath;
@@ -193,6 +226,8 @@ Expected<Options> parseOptions(int Argc, const char *const *Argv) {
 
 Expected<std::vector<std::string>> configure(Options &O) {
   std::vector<std::string> Used, Files = O.Files;
+  if (Files.empty() && O.Flags.BuildPath.empty() && !O.Decide.empty())
+    Files.push_back(O.Decide);
   if (Files.empty()) // a name in the folder whose configuration is meant
     Files.push_back(O.Flags.BuildPath.empty() ? ConfigName : O.Flags.BuildPath + "/" + ConfigName);
   for (const std::string &File : Files) {

@@ -28,6 +28,8 @@ struct Options {
   std::string EmitVariants;         ///< folder; empty: none
   std::string ReportFile;           ///< ends in .json; empty: none
   std::string ExportFixes;          ///< empty: none
+  std::string Collect, Decide;      ///< folders of facts, see Collect.h; empty: none
+  std::string Apply;                ///< a plan, see ChangePlan.h; empty: none
   std::string Calibrate;            ///< a .yaml file to write; empty: none
   std::string Gpu;                  ///< a shipped name or a .yaml file; empty: the configuration's
   CostModel Model = CostModel::Throughput;

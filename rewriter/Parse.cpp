@@ -12,6 +12,7 @@
 #include "clang/Lex/PPCallbacks.h"
 #include "clang/Lex/Preprocessor.h"
 #include "clang/Lex/PreprocessorOptions.h"
+#include "clang/Serialization/ASTWriter.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -64,10 +65,24 @@ private:
   std::shared_ptr<Seen> Out;
 };
 
-/// Only parses; the ASTUnit keeps what was parsed.
+/// Writes what is parsed to bytes.
+class WriteAst : public clang::PCHGenerator {
+public:
+  using PCHGenerator::PCHGenerator;
+  void HandleTranslationUnit(clang::ASTContext &Context) override {
+    // Clang reads the last macro expansion of a file as a byte too long, and
+    // would not see where it ends: let that be none of the user's.
+    clang::SourceManager &SM = Context.getSourceManager();
+    clang::SourceLocation Anywhere = SM.getLocForStartOfFile(SM.getMainFileID());
+    SM.createExpansionLoc(Anywhere, Anywhere, Anywhere, /*Length=*/1);
+    PCHGenerator::HandleTranslationUnit(Context);
+  }
+};
+
+/// Only parses; the ASTUnit keeps what was parsed, and \p Bytes as a file would.
 class ParseAction : public clang::ASTFrontendAction {
 public:
-  explicit ParseAction(std::shared_ptr<Seen> Out) : Out(std::move(Out)) {}
+  ParseAction(std::shared_ptr<Seen> Out, std::shared_ptr<clang::PCHBuffer> Bytes) : Out(std::move(Out)), Bytes(std::move(Bytes)) {}
 
 private:
   bool BeginSourceFileAction(clang::CompilerInstance &CI) override {
@@ -75,10 +90,16 @@ private:
     return true;
   }
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &CI, StringRef File) override {
-    return std::make_unique<clang::ASTConsumer>();
+    if (!Bytes)
+      return std::make_unique<clang::ASTConsumer>();
+    // Whether files changed is told by their contents, not by their times.
+    return std::make_unique<WriteAst>(CI.getPreprocessor(), CI.getModuleCache(), /*OutputFile=*/"", /*isysroot=*/"", Bytes,
+                                      CI.getCodeGenOpts(), ArrayRef<std::shared_ptr<clang::ModuleFileExtension>>(),
+                                      /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
   }
 
   std::shared_ptr<Seen> Out;
+  std::shared_ptr<clang::PCHBuffer> Bytes; ///< may be null
 };
 
 } // namespace
@@ -110,6 +131,7 @@ struct Reading {
   ptx::Side Side;
   ptx::Headers Set;
   std::vector<std::string> NvccMacros;
+  bool Serialize;
 };
 
 } // namespace
@@ -146,14 +168,20 @@ static Expected<ParsedSource> parseWith(const SourceCommand &Command, const Cuda
   DiagOptions->ShowColors = ErrorStream.has_colors();
   auto Diags = makeIntrusiveRefCnt<clang::DiagnosticsEngine>(
       clang::DiagnosticIDs::create(), *DiagOptions, new clang::TextDiagnosticPrinter(ErrorStream, *DiagOptions));
-  ParseAction Action(Out);
+  auto Bytes = How.Serialize ? std::make_shared<clang::PCHBuffer>() : nullptr;
+  ParseAction Action(Out, Bytes);
   std::unique_ptr<clang::ASTUnit> Ast(clang::ASTUnit::LoadFromCompilerInvocationAction(
       *Invocation, std::make_shared<clang::PCHContainerOperations>(), DiagOptions, Diags, &Action));
   if (!Ast || Diags->hasErrorOccurred())
     return make_error<Unread>("'" + Command.SpelledFile + "' does not parse; nothing is changed");
   llvm::sort(Out->Skipped);
   Out->Skipped.erase(llvm::unique(Out->Skipped), Out->Skipped.end());
-  return ParsedSource{std::move(Ast), std::move(Out->Files), std::move(Out->Skipped), {}, How.NvccMacros};
+  ParsedSource Parsed{std::move(Ast), std::move(Out->Files), std::move(Out->Skipped), {}, How.NvccMacros, "", ""};
+  if (Bytes) {
+    Parsed.Bytes.assign(Bytes->Data.begin(), Bytes->Data.end());
+    Parsed.Precompiled = (*Invocation)->getPreprocessorOpts().ImplicitPCHInclude;
+  }
+  return Parsed;
 }
 
 /// The first error among \p Messages, which a compiler printed.
@@ -165,12 +193,12 @@ static StringRef firstError(StringRef Messages) {
 /// Only a parse with all headers may report errors. A program that asks for nvcc
 /// is read as by nvcc, if it can be: with Clang's own text it is another program.
 static Expected<ParsedSource> parseFast(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Language As, ptx::Side Side,
-                                        ArrayRef<ptx::SourceText> Changed, raw_ostream &ErrorStream) {
+                                        ArrayRef<ptx::SourceText> Changed, raw_ostream &ErrorStream, bool Serialize = false) {
   std::set<std::string> Read;
   std::vector<std::string> UserFiles;
   auto Try = [&](ptx::Headers Set, std::vector<std::string> Macros, raw_ostream &Errors) {
     auto Out = std::make_shared<Seen>();
-    Expected<ParsedSource> Parsed = parseWith(Command, Toolkit, {As, Side, Set, std::move(Macros)}, Changed, Errors, Out);
+    Expected<ParsedSource> Parsed = parseWith(Command, Toolkit, {As, Side, Set, std::move(Macros), Serialize}, Changed, Errors, Out);
     UserFiles = Parsed ? Parsed->UserFiles : Out->Files;
     Read.insert(UserFiles.begin(), UserFiles.end());
     Read.merge(Out->SystemFiles);
@@ -199,7 +227,7 @@ static Expected<ParsedSource> parseFast(const SourceCommand &Command, const Cuda
 }
 
 Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Side Side, ArrayRef<ptx::SourceText> Changed,
-                             raw_ostream &Errors) {
+                             raw_ostream &Errors, bool Serialize) {
   if (Error E = checkReadable(Command.File, Command.SpelledFile))
     return E;
   ptx::Language As = ptx::languageOf(Command.File, Command.Flags);
@@ -209,10 +237,10 @@ Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &To
   // Records of C are no classes to Clang, and would not be seen.
   ptx::Language Records = As == ptx::Language::C ? ptx::Language::Cxx : As;
   if (!Command.FirstErrorOnly)
-    return parseFast(Command, Toolkit, Records, Side, Changed, Errors);
+    return parseFast(Command, Toolkit, Records, Side, Changed, Errors, Serialize);
   std::string Messages;
   raw_string_ostream OS(Messages);
-  Expected<ParsedSource> Parsed = parseFast(Command, Toolkit, Records, Side, Changed, OS);
+  Expected<ParsedSource> Parsed = parseFast(Command, Toolkit, Records, Side, Changed, OS, Serialize);
   if (Parsed || Messages.empty())
     return Parsed;
   consumeError(Parsed.takeError()); // the compiler's first line says more

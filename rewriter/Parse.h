@@ -27,14 +27,16 @@ struct ParsedSource {
   std::set<std::string> Read; ///< all files, also those of attempts that failed; absolute
   /// Flags beyond the command's, as the program asks what only nvcc defines.
   std::vector<std::string> NvccMacros;
+  std::string Bytes;       ///< the AST as a file, where it was asked for; see LoadedAst.h
+  std::string Precompiled; ///< headers that Bytes builds upon; may be empty
 };
 
 /// Prints errors as Clang does, to \p Errors; a file with errors is then
 /// an llvm::Error of one line. Warnings about the user's code are not printed.
 /// A file of C or C++ is parsed as C++.
-/// Files of \p Changed have new text.
+/// Files of \p Changed have new text. \p Serialize: fill Bytes.
 llvm::Expected<ParsedSource> parse(const SourceCommand &Command, const CudaToolkit &Toolkit, ptx::Side Side = ptx::Side::Host,
-                                   llvm::ArrayRef<ptx::SourceText> Changed = {}, llvm::raw_ostream &Errors = llvm::errs());
+                                   llvm::ArrayRef<ptx::SourceText> Changed = {}, llvm::raw_ostream &Errors = llvm::errs(), bool Serialize = false);
 
 /// Fails with the host compiler's first error about the program where the files
 /// of \p Changed have new text. A file of C is C here, as it is for that compiler.

@@ -1,6 +1,7 @@
 #include "rewriter/Pipeline.h"
 
 #include "analysis/program/Assemble.h"
+#include "rewriter/Collect.h"
 #include "rewriter/CollectInputs.h"
 #include "rewriter/CudaToolkit.h"
 #include "rewriter/FoldArrays.h"
@@ -9,6 +10,7 @@
 #include "rewriter/OtherReaders.h"
 #include "rewriter/Parse.h"
 #include "rewriter/RestoreProgram.h"
+#include "rewriter/UnitCompiler.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -16,18 +18,6 @@
 #include "llvm/Support/Regex.h"
 
 namespace restride {
-
-static llvm::Expected<std::unique_ptr<ptx::Compiler>> createCompiler(const SourceCommand &Command, llvm::StringRef Source,
-                                                                     const CudaToolkit &Toolkit, const cost::Gpu &Gpu,
-                                                                     const Options &O) {
-  ptx::CompileOptions Settings{Toolkit.Path, Gpu.Arch, Command.Flags, Command.Directory};
-  // Users build with nvcc. With an accumulator that only Clang keeps out of
-  // memory, a layout is predicted to be several times faster than it is.
-  Settings.StrictAliasing = O.Model == CostModel::Thesis;
-  if (O.Compiler == PtxCompiler::Nvcc)
-    return ptx::createNvccCompiler(Command.File, Settings);
-  return ptx::createClangCompiler(Command.File, Source, Settings);
-}
 
 /// A file without these words has no candidate, and its device side need not be
 /// looked at.
@@ -52,9 +42,7 @@ static llvm::Error createCompilers(std::vector<ProgramUnit> &Units, const Settin
   for (ProgramUnit &U : Units) {
     if (U.Compiler)
       continue;
-    llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> Buffer = llvm::MemoryBuffer::getFile(U.Command.File);
-    llvm::Expected<std::unique_ptr<ptx::Compiler>> Created =
-        createCompiler(U.Command, Buffer ? (*Buffer)->getBuffer() : "", S.Toolkit, S.Gpu, S.O);
+    llvm::Expected<std::unique_ptr<ptx::Compiler>> Created = createCompiler(U, {S.Toolkit, S.Gpu.Arch, S.O});
     if (!Created)
       return Created.takeError();
     U.Compiler = std::move(*Created);
@@ -220,20 +208,8 @@ static llvm::Error runProgram(std::vector<ProgramUnit> Units, const Settings &S,
   return llvm::Error::success();
 }
 
-llvm::Expected<Report> runPipeline(const Options &O) {
-  Report Out;
-  llvm::Expected<cost::Gpu> Gpu = cost::loadGpu(O.Gpu);
-  if (!Gpu)
-    return Gpu.takeError();
-  llvm::Expected<CudaToolkit> Toolkit = findCudaToolkit(O.CudaPath);
-  if (!Toolkit)
-    return Toolkit.takeError();
-  Out.Gpu = Gpu->Name;
-  Out.Arch = Gpu->Arch;
-  Out.Toolkit = remarkOnVersion(*Toolkit);
-  Out.CostModel = spell(O.Model).str();
-  Out.PtxCompiler = spell(O.Compiler).str();
-  addInputs(O, *Toolkit, Out.Read);
+/// The files that the command line means, each with its command.
+static llvm::Expected<std::vector<ProgramUnit>> unitsOf(const Options &O, Report &Out) {
   std::vector<ProgramUnit> Units;
   llvm::Expected<std::vector<std::string>> Files = O.Files.empty() ? databaseFiles(O.Flags.BuildPath) : O.Files;
   if (!Files)
@@ -248,13 +224,43 @@ llvm::Expected<Report> runPipeline(const Options &O) {
       Out.Warnings.push_back(Command->Conflict + ", and is left out");
       continue;
     }
-    Out.Units.push_back({Command->SpelledFile, Command->Arch.value_or(DefaultArch), Command->Archs, Command->Dropped});
     Units.push_back({std::move(*Command), nullptr, {}, {}});
   }
-  if (Units.empty())
+  return Units;
+}
+
+llvm::Expected<Report> runPipeline(const Options &O) {
+  Report Out;
+  llvm::Expected<cost::Gpu> Gpu = cost::loadGpu(O.Gpu);
+  if (!Gpu)
+    return Gpu.takeError();
+  llvm::Expected<CudaToolkit> Toolkit = findCudaToolkit(O.CudaPath);
+  if (!Toolkit)
+    return Toolkit.takeError();
+  Out.Gpu = Gpu->Name;
+  Out.Arch = Gpu->Arch;
+  Out.Toolkit = remarkOnVersion(*Toolkit);
+  Out.CostModel = spell(O.Model).str();
+  Out.PtxCompiler = spell(O.Compiler).str();
+  addInputs(O, *Toolkit, Out.Read);
+  // A folder of facts alone is the program.
+  bool Asked = !O.Files.empty() || !O.Flags.BuildPath.empty();
+  llvm::Expected<std::vector<ProgramUnit>> Units = Asked ? unitsOf(O, Out) : std::vector<ProgramUnit>();
+  if (Units && !O.Decide.empty() && (!Asked || !Units->empty()))
+    Units = collectedUnits(*Units, *Toolkit, O);
+  if (!Units)
+    return Units.takeError();
+  for (const ProgramUnit &U : *Units)
+    Out.Units.push_back({U.Command.SpelledFile, U.Command.Arch.value_or(DefaultArch), U.Command.Archs, U.Command.Dropped});
+  if (Units->empty())
     return Out;
+  if (!O.Collect.empty()) {
+    if (llvm::Error E = collect(*Units, *Toolkit, Gpu->Arch, O))
+      return E;
+    return Out;
+  }
   Progress Shown(O.Quiet ? nullptr : &llvm::errs());
-  if (llvm::Error E = runProgram(std::move(Units), {*Toolkit, *Gpu, O, Shown}, Out))
+  if (llvm::Error E = runProgram(std::move(*Units), {*Toolkit, *Gpu, O, Shown}, Out))
     return E;
   return Out;
 }

@@ -1,5 +1,6 @@
 #include "rewriter/ReadProgram.h"
 #include "rewriter/Captured.h"
+#include "rewriter/CollectedUnit.h"
 #include "rewriter/Parse.h"
 
 #include <future>
@@ -27,6 +28,14 @@ static constexpr size_t MaxKept = 8;
 
 static bool isChanged(const KeptAsts::One &Unit, llvm::ArrayRef<ptx::SourceText> Changed) {
   return llvm::any_of(Changed, [&](const ptx::SourceText &S) { return llvm::is_contained(Unit.Files, S.Path); });
+}
+
+/// Parses one side of \p U, or takes it from the facts of its text as it is.
+static llvm::Expected<ParsedSource> readSide(const ProgramUnit &U, const CudaToolkit &Toolkit, ptx::Side Side,
+                                             llvm::ArrayRef<ptx::SourceText> Changed, llvm::raw_ostream &Errors) {
+  bool Known = U.Facts && (Side == ptx::Side::Host || U.Facts->Device) &&
+               llvm::none_of(Changed, [&](const ptx::SourceText &S) { return U.Facts->reads(S.Path); });
+  return Known ? loadSide(*U.Facts, Side) : parse(U.Command, Toolkit, Side, Changed, Errors);
 }
 
 namespace {
@@ -58,7 +67,7 @@ public:
         Started[Next] = std::async(Jobs > 1 ? std::launch::async : std::launch::deferred, [this, Next] {
           std::string Errors;
           Captured OS(Errors, llvm::errs());
-          llvm::Expected<ParsedSource> Source = parse(Units[Next].Command, Toolkit, ptx::Side::Host, Changed, OS);
+          llvm::Expected<ParsedSource> Source = readSide(Units[Next], Toolkit, ptx::Side::Host, Changed, OS);
           return ParsedUnit{std::move(Source), std::move(Errors)};
         });
     return Started[I].get();
@@ -87,7 +96,8 @@ static llvm::Expected<std::shared_ptr<ParsedSource>> parseOnce(ProgramUnit &U, s
   if (!Parsed.Source)
     return Parsed.Source.takeError();
   U.Read.insert(Parsed.Source->Read.begin(), Parsed.Source->Read.end());
-  if (!Parsed.Source->NvccMacros.empty()) { // from now on, and for a new compiler
+  bool HasMacros = llvm::is_contained(U.Command.Flags, "-D__NVCC__");
+  if (!Parsed.Source->NvccMacros.empty() && !HasMacros) { // from now on, and for a new compiler
     llvm::append_range(U.Command.Flags, Parsed.Source->NvccMacros);
     U.Compiler.reset();
   }
@@ -119,7 +129,7 @@ llvm::Expected<ProgramReading> readProgram(std::vector<ProgramUnit> &Units, cons
     // Text for the device alone is read there.
     if (llvm::none_of(Parsed->Skipped, [&](const SkippedRange &S) { return namesDevice(S, Out.Records.Text); }))
       continue;
-    llvm::Expected<ParsedSource> Device = parse(U.Command, Toolkit, ptx::Side::Device, Changed);
+    llvm::Expected<ParsedSource> Device = readSide(U, Toolkit, ptx::Side::Device, Changed, llvm::errs());
     if (!Device)
       return Device.takeError();
     U.Read.insert(Device->Read.begin(), Device->Read.end());

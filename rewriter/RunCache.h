@@ -3,17 +3,15 @@
 // an unchanged codebase is the case that has to be fast.
 //
 // An entry's name is a hash of the tool, its command line and its surroundings. It
-// holds every file and folder that the run read, each with its status and a hash
-// of its contents, and what the run printed. A file whose status is the same was
-// not written to; one with a new status counts by its contents.
+// holds stamps of every file and folder that the run read (InputStamps.h), and
+// what the run printed.
 #pragma once
 
-#include "rewriter/RunInputs.h"
+#include "rewriter/InputStamps.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
-#include <chrono>
 #include <optional>
 #include <string>
 

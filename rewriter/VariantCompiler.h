@@ -13,12 +13,15 @@
 
 namespace restride {
 
+struct CollectedUnit;
+
 /// One translation unit of a program.
 struct ProgramUnit {
   SourceCommand Command;
   std::unique_ptr<ptx::Compiler> Compiler; ///< may be null where nothing will be compiled
   std::vector<size_t> Files; ///< that it reads: indices in Program::Text
   std::set<std::string> Read = {}; ///< all files, those of the system too; absolute
+  std::shared_ptr<const CollectedUnit> Facts = nullptr; ///< that --collect left; null: the unit is parsed
 };
 
 struct CompiledUnit {

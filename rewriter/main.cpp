@@ -1,6 +1,7 @@
 #include "rewriter/Apply.h"
 #include "rewriter/Calibrate.h"
 #include "rewriter/Captured.h"
+#include "rewriter/ChangePlan.h"
 #include "rewriter/Diff.h"
 #include "rewriter/EmitVariants.h"
 #include "rewriter/Hook.h"
@@ -62,6 +63,13 @@ static Error writeReports(const Options &O, const Report &R) {
     if (Error E = writeFile(O.ExportFixes, *Fixes))
       return E;
   }
+  if (!O.Decide.empty()) {
+    Expected<std::string> Plan = planText(R);
+    if (!Plan)
+      return Plan.takeError();
+    if (Error E = writeFile(O.Decide + "/plan.json", *Plan))
+      return E;
+  }
   return O.EmitVariants.empty() ? Error::success() : emitVariants(R, O.EmitVariants);
 }
 
@@ -117,7 +125,7 @@ static int skip(Error E) {
 
 /// Whether a run's output is all that it leaves. What it writes back is not kept.
 static bool isKept(const Options &O) {
-  return !O.NoCache && O.ReportFile.empty() && O.ExportFixes.empty() && O.EmitVariants.empty();
+  return !O.NoCache && O.Collect.empty() && O.Decide.empty() && O.ReportFile.empty() && O.ExportFixes.empty() && O.EmitVariants.empty();
 }
 
 static int run(const Options &O, ArrayRef<const char *> Args) {
@@ -143,6 +151,18 @@ static int run(const Options &O, ArrayRef<const char *> Args) {
   return finish(*Output);
 }
 
+/// --apply.
+static int runPlan(const Options &O) {
+  Expected<ChangePlan> Plan = readPlan(O.Apply);
+  if (!Plan)
+    return fail(Plan.takeError());
+  if (Plan->Applied && !O.Quiet)
+    WithColor::note(errs(), "restride") << "'" << O.Apply << "' was applied before; there is nothing left to do\n";
+  if (Error E = applyChanges(Plan->Changes))
+    return fail(std::move(E));
+  return Done;
+}
+
 static int runCalibration(const Options &O) {
   Expected<std::string> Said = calibrate(O);
   if (!Said)
@@ -153,6 +173,8 @@ static int runCalibration(const Options &O) {
 
 /// --dump-config and --verify-config, or a run on what the configuration says.
 static int configureAndRun(Options O, ArrayRef<const char *> Args) {
+  if (!O.Apply.empty())
+    return runPlan(O);
   Expected<std::vector<std::string>> Used = configure(O);
   if (!Used)
     return fail(Used.takeError());

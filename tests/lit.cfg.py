@@ -3,6 +3,7 @@
 #   %compile-both  clang++ -fsyntax-only for host and device: %compile-both FILE [FLAGS]
 #   %compile-host  as a plain C++ translation unit would see a header
 #   %samples       the samples folder
+#   %docs          the documentation
 #   %python        the interpreter that runs lit
 #   %strip         the file without its lines for lit and FileCheck, so that
 #                  these stand beside the line they are about
@@ -33,6 +34,7 @@ config.substitutions += [
     ("%strip", "sed '/^ *// [A-Z][A-Z0-9-]*:/d'".replace("//", r"\/\/")),
     ("%python", sys.executable),
     ("%samples", os.path.join(config.source_root, "samples")),
+    ("%docs", os.path.join(config.source_root, "docs")),
 ]
 # Generated code is formatted as the nearest .clang-format says: here, in long lines.
 with open(os.path.join(config.test_exec_root, ".clang-format"), "w") as style:
@@ -41,6 +43,8 @@ config.environment["PATH"] = os.pathsep.join([config.llvm_tools_dir, os.environ.
 # Precompiled headers of the tests, and not those of the user. What an earlier test run printed is no test.
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
 shutil.rmtree(config.environment["XDG_CACHE_HOME"], ignore_errors=True)
+if shutil.which("ninja"):
+    config.available_features.add("ninja")
 # The tests name the toolkit; what the machine says does not matter to them.
 for name in ("CUDA_PATH", "CUDA_HOME"):
     config.environment.pop(name, None)

@@ -2,6 +2,7 @@
 
 #include "clang/AST/GlobalDecl.h"
 #include "clang/AST/Mangle.h"
+#include "clang/Basic/SourceManager.h"
 
 using namespace clang;
 
@@ -62,6 +63,28 @@ static void addLaunch(Launch &Out, const CUDAKernelCallExpr *Call, const Evaluat
   }
 }
 
+/// Instances of one template come in any order from Clang; here in that of their uses.
+static std::vector<const FunctionDecl *> inOrder(llvm::ArrayRef<const FunctionDecl *> Kernels, const SourceManager &Manager) {
+  std::map<SourceLocation, std::vector<const FunctionDecl *>> ByPlace;
+  std::vector<SourceLocation> Places;
+  for (const FunctionDecl *F : Kernels) {
+    std::vector<const FunctionDecl *> &Here = ByPlace[F->getLocation()];
+    if (Here.empty())
+      Places.push_back(F->getLocation());
+    Here.push_back(F);
+  }
+  std::vector<const FunctionDecl *> Out;
+  for (SourceLocation L : Places) {
+    std::vector<const FunctionDecl *> &Here = ByPlace[L];
+    llvm::stable_sort(Here, [&](const FunctionDecl *A, const FunctionDecl *B) {
+      SourceLocation UsedA = A->getPointOfInstantiation(), UsedB = B->getPointOfInstantiation();
+      return UsedA.isValid() && UsedB.isValid() && Manager.isBeforeInTranslationUnit(UsedA, UsedB);
+    });
+    llvm::append_range(Out, Here);
+  }
+  return Out;
+}
+
 std::vector<LaunchSite> launches(llvm::ArrayRef<const FunctionDecl *> Kernels, const UnitFacts &Facts,
                                  const Evaluator &Values, ASTContext &Context, const SourceView &View) {
   std::vector<LaunchSite> Out;
@@ -73,7 +96,7 @@ std::vector<LaunchSite> launches(llvm::ArrayRef<const FunctionDecl *> Kernels, c
     S.Kernel = ownerOf(F, View);
     return Out.emplace_back(std::move(S));
   };
-  for (const FunctionDecl *F : Kernels)
+  for (const FunctionDecl *F : inOrder(Kernels, Context.getSourceManager()))
     Site(F);
   for (const CUDAKernelCallExpr *Call : Facts.Launches)
     if (const FunctionDecl *Callee = Call->getDirectCallee()) {

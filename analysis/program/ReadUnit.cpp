@@ -5,14 +5,20 @@
 #include "analysis/program/UnitVisitor.h"
 #include "layouts/Layout.h"
 
+#include "clang/Basic/SourceManager.h"
+
 using namespace clang;
 
 namespace restride {
 
 static std::vector<Decl *> userDeclarations(ASTContext &Context, const SourceView &View) {
   std::vector<Decl *> Out;
-  // Precompiled headers are not the user's, and need not be loaded.
-  for (Decl *D : Context.getTranslationUnitDecl()->noload_decls())
+  TranslationUnitDecl *All = Context.getTranslationUnitDecl();
+  // Precompiled headers are not the user's, and need not be loaded; a unit that
+  // comes from a file itself must be.
+  if (Context.getSourceManager().isLoadedFileID(Context.getSourceManager().getMainFileID()))
+    All->decls_begin();
+  for (Decl *D : All->noload_decls())
     if (!D->isImplicit() && View.isUserCode(D->getLocation().isValid() ? D->getLocation() : D->getBeginLoc()))
       Out.push_back(D);
   return Out;

@@ -243,7 +243,10 @@ static std::optional<unsigned> lineAfter(SourceLocation Brace, const SourceView 
 static const TypedefNameDecl *typedefAround(const CXXRecordDecl *D) {
   if (const TypedefNameDecl *Anonymous = D->getTypedefNameForAnonDecl())
     return Anonymous;
-  for (const Decl *Other : D->getDeclContext()->noload_decls())
+  const DeclContext *Around = D->getDeclContext();
+  if (!Around->isTranslationUnit()) // whose declarations are there, see readUnit
+    Around->decls_begin();
+  for (const Decl *Other : Around->noload_decls())
     if (const TypedefDecl *T = dyn_cast<TypedefDecl>(Other))
       if (T->getUnderlyingType()->getAsCXXRecordDecl() == D && T->getSourceRange().fullyContains(D->getSourceRange()))
         return T;

@@ -2,17 +2,41 @@
 
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/Lexer.h"
+#include "clang/Serialization/ASTReader.h"
 
 using namespace clang;
 
 namespace restride {
 
+/// Where the unit's own AST comes from a file, and not only that of its
+/// precompiled headers: that file.
+static const serialization::ModuleFile *loadedUnit(const ASTContext &Context) {
+  auto *Reader = dynamic_cast<ASTReader *>(Context.getExternalSource());
+  if (!Reader || !Context.getSourceManager().isLoadedFileID(Context.getSourceManager().getMainFileID()))
+    return nullptr;
+  return &Reader->getModuleManager().getPrimaryModule();
+}
+
+/// Where the unit's files begin, without those of its precompiled headers.
+static std::vector<SourceLocation> fileBegins(const ASTContext &Context) {
+  const SourceManager &Manager = Context.getSourceManager();
+  std::vector<SourceLocation> Out;
+  auto Add = [&](const SrcMgr::SLocEntry &Entry) {
+    if (Entry.isFile())
+      Out.push_back(SourceLocation::getFromRawEncoding(Entry.getOffset()));
+  };
+  const serialization::ModuleFile *Loaded = loadedUnit(Context);
+  for (unsigned I = 0; Loaded && I < Loaded->LocalNumSLocEntries; ++I)
+    Add(Manager.getLoadedSLocEntry(unsigned(-(Loaded->SLocEntryBaseID + int(I)) - 2)));
+  for (unsigned I = 0; !Loaded && I < Manager.local_sloc_entry_size(); ++I)
+    Add(Manager.getLocalSLocEntry(I));
+  return Out;
+}
+
 SourceView::SourceView(const ASTContext &Context, Sources &Files)
     : Manager(Context.getSourceManager()), Options(Context.getLangOpts()), Files(Files) {
   // All of them now: ranges and text stay where they are from here on.
-  for (unsigned I = 0; I < Manager.local_sloc_entry_size(); ++I) {
-    const SrcMgr::SLocEntry &Entry = Manager.getLocalSLocEntry(I);
-    SourceLocation Begin = Entry.isFile() ? SourceLocation::getFromRawEncoding(Entry.getOffset()) : SourceLocation();
+  for (SourceLocation Begin : fileBegins(Context)) {
     if (!isUserCode(Begin))
       continue;
     FileID Id = Manager.getFileID(Begin);

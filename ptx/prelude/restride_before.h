@@ -2,6 +2,11 @@
 // not. They have parameters and template parameters of one letter, which break
 // where the command line has -DN=8. restride_nvcc.h gives the macros back.
 #pragma GCC system_header
+
+#ifndef __RESTRIDE_APPROX_SQRT
+#define __nv_sqrtf __restride_sqrtf // defined in restride_nvcc.h
+#endif
+
 #pragma push_macro("A")
 #undef A
 #pragma push_macro("B")

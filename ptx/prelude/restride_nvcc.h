@@ -32,6 +32,15 @@
 #pragma pop_macro("Y")
 #pragma pop_macro("Z")
 
+// A square root is rounded correctly, if no -prec-sqrt=false asks for less. Clang
+// would have the approximate one of the two that libdevice has.
+#ifndef __RESTRIDE_APPROX_SQRT
+#undef __nv_sqrtf
+extern "C" inline __attribute__((always_inline, device)) float __restride_sqrtf(float __a) {
+  return __nvvm_reflect("__CUDA_FTZ") ? __nvvm_sqrt_rn_ftz_f(__a) : __nvvm_sqrt_rn_f(__a);
+}
+#endif
+
 // cuda_runtime.h brings these along, for the host too.
 #include <math.h>
 #include <time.h>

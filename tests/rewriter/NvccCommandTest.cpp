@@ -71,12 +71,13 @@ TEST(NvccCommand, keepsTheLanguage) {
 }
 
 TEST(NvccCommand, translatesWhatClangMisreads) {
-  EXPECT_EQ(translate({"-use_fast_math"}), "-fgpu-approx-transcendentals -fgpu-flush-denormals-to-zero -fapprox-func");
+  EXPECT_EQ(translate({"-use_fast_math"}), "-fgpu-approx-transcendentals -fgpu-flush-denormals-to-zero -fapprox-func -D__RESTRIDE_APPROX_SQRT");
   EXPECT_EQ(translate({"-lineinfo", "-G", "-DA"}), "-DA");
   EXPECT_EQ(translate({"-dc", "-DA", "-dlto"}), "-fgpu-rdc -DA");
   EXPECT_EQ(translate({"-rdc=true"}), "-fgpu-rdc");
   EXPECT_EQ(translate({"-rdc=false", "-ftz=true", "-fmad=false"}), "-fgpu-flush-denormals-to-zero -ffp-contract=off");
-  EXPECT_EQ(translate({"-prec-div=false", "-prec-sqrt=false"}), "-fapprox-func");
+  EXPECT_EQ(translate({"-prec-div=false", "-prec-sqrt=false"}), "-fapprox-func -D__RESTRIDE_APPROX_SQRT");
+  EXPECT_EQ(translate({"-prec-div=true", "-prec-sqrt=true"}), "");
   EXPECT_EQ(translate({"-default-stream", "per-thread"}), "-fgpu-default-stream=per-thread");
   EXPECT_EQ(translate({"-Werror", "all-warnings", "-DA", "-Werror", "-DB"}), "-DA -DB");
 }
