@@ -4,6 +4,8 @@
 
 #include "ptx/Program.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 #include <array>
 
 namespace restride::ptx {
@@ -15,6 +17,8 @@ struct RegisterFile {
   /// Per slot, bit per lane: the value comes from loaded or floating-point data.
   std::vector<uint32_t> Unknown;
   uint32_t Carry = 0; ///< bit per lane, of add.cc and sub.cc
+  /// Per instruction: comparisons of one unknown value by all lanes so far.
+  llvm::DenseMap<const void *, unsigned> Coins;
 };
 
 /// Mixes \p X into 64 pseudo-random bits.

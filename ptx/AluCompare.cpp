@@ -2,16 +2,21 @@
 // coin, unless the outcome is certain all the same.
 #include "ptx/AluUnit.h"
 
+#include <optional>
+
 using namespace restride::ptx;
+
+static bool isOpposite(Relation Rel) {
+  return Rel == Relation::NotEqual || Rel == Relation::GreaterEqual || Rel == Relation::LessEqual;
+}
 
 /// A comparison of unknown values: a coin that shows the same for the same
 /// values, and the other side for the opposite comparison.
 static bool coin(Relation Rel, uint64_t V, uint64_t W) {
-  const bool Opposite = Rel == Relation::NotEqual || Rel == Relation::GreaterEqual || Rel == Relation::LessEqual;
   const uint64_t Kind = Rel == Relation::Equal || Rel == Relation::NotEqual      ? 1
                         : Rel == Relation::Less || Rel == Relation::GreaterEqual ? 2
                                                                                  : 3;
-  return ((scramble(V * 0x9E3779B97F4A7C15ull + W + Kind) & 1) != 0) != Opposite;
+  return ((scramble(V * 0x9E3779B97F4A7C15ull + W + Kind) & 1) != 0) != isOpposite(Rel);
 }
 
 void AluUnit::compare() {
@@ -30,13 +35,27 @@ void AluUnit::compare() {
   // signs and sentinels come out as written, and a few bits of a random number
   // are as random as a coin. Equality and thresholds mean something else in the
   // data than in random numbers.
+  const unsigned One = unsigned(std::countr_zero(Mask));
+  auto Agrees = [&](const Lanes &V) {
+    for (uint32_t Rest = Mask; Rest; Rest &= Rest - 1)
+      if (V[unsigned(std::countr_zero(Rest))] != V[One])
+        return false;
+    return true;
+  };
+  // One value for all lanes is one coin for the warp. Few of them are thrown,
+  // and no layout shall be lucky: heads and tails take turns.
+  std::optional<bool> Turn;
   auto Decide = [&](unsigned L) {
     bool AsWritten = !(U >> L & 1) || FewBits;
     if (!AsWritten) {
       const int64_t Limit = signExtend(B[L], Bits);
       AsWritten = IsOrder ? !HasThreshold || Limit <= 0 : NonNegative && Limit < 0;
     }
-    return AsWritten && !Op.SrcFloat ? holds(Rel, A[L], B[L], Bits, Signed) : coin(Rel, A[L], B[L]);
+    if (AsWritten && !Op.SrcFloat)
+      return holds(Rel, A[L], B[L], Bits, Signed);
+    if (L == One && std::popcount(Mask) > 1 && Agrees(A) && Agrees(B))
+      Turn = (R.Coins[&Op]++ % 2 != 0) != isOpposite(Rel);
+    return Turn ? *Turn : coin(Rel, A[L], B[L]);
   };
   const Join J = Join(Op.Variant);
   auto Combine = [&](bool Result, unsigned L) {

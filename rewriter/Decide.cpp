@@ -1,5 +1,6 @@
 #include "rewriter/Decide.h"
 #include "rewriter/EmitVariants.h"
+#include "rewriter/SizeNotes.h"
 #include "rewriter/Unread.h"
 
 #include "analysis/program/Generated.h"
@@ -120,9 +121,9 @@ static bool isAsked(llvm::StringRef Layout, const Options &O) {
   return O.Project.Layouts.empty() || llvm::is_contained(O.Project.Layouts, Layout);
 }
 
-static cost::Choice fastest(llvm::ArrayRef<cost::Score> Scores, const Options &O) {
-  return O.Project.MinSpeedup ? cost::choose(Scores, 0, *O.Project.MinSpeedup) : cost::choose(Scores, 0);
-}
+static double leastGain(const Options &O) { return O.Project.MinSpeedup.value_or(cost::DefaultMinSpeedup); }
+
+static cost::Choice fastest(llvm::ArrayRef<cost::Score> Scores, const Options &O) { return cost::choose(Scores, 0, leastGain(O)); }
 
 static bool isTried(llvm::StringRef Layout, const DecideInput &In) {
   return isAsked(Layout, In.O) && (In.Only.empty() || llvm::is_contained(In.Only, Layout));
@@ -232,6 +233,7 @@ std::vector<Trial> tryLayouts(const DecideInput &In, size_t I, const Plan &Base,
   Pool.wait();
   keepBestGrouping(All, FirstGrouping, Found);
   putFoundFirst(All, Found);
+  noteSizes(All, leastGain(In.O));
   return All;
 }
 

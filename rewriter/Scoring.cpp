@@ -1,12 +1,17 @@
 #include "rewriter/Scoring.h"
 #include "rewriter/KernelNames.h"
 
+#include "analysis/cost/MeanScore.h"
+
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace restride {
 
-/// Where nothing is known of an array's size: larger than any L2.
-static constexpr double AssumedElements = 1 << 22;
+/// Where nothing is known of an array's size: a launch of few blocks, one that
+/// L2 holds, and one larger than any L2.
+static constexpr double AssumedElements[] = {1 << 14, 1 << 18, 1 << 22};
+static constexpr llvm::StringLiteral SizeNotKnown = "the arrays' size is not known";
 static constexpr unsigned AssumedBlock = 256;
 /// An integer argument whose value is not known, mostly the end of a loop.
 static constexpr int64_t AssumedArgument = 512;
@@ -34,26 +39,32 @@ static ptx::IndexOrder orderOf(IndexOrder O) {
   return ptx::IndexOrder::Random;
 }
 
-static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const Plan &Layouts) {
+static bool isTakenBy(const Candidate &C, const Launch &L) {
+  return llvm::any_of(C.Kernels, [&](const KernelParameter &K) {
+    return K.Kernel == L.Kernel && (K.Instance == L.Instance || !K.Instance || !L.Instance);
+  });
+}
+
+/// Some array that the launch takes has a size that is known.
+static bool isSizeKnown(const Launch &L, const Program &P) {
+  return llvm::any_of(P.Candidates, [&](const Candidate &C) { return !C.declared() && C.Elements.Count > 0 && isTakenBy(C, L); });
+}
+
+static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const Plan &Layouts, double Assumed) {
   cost::KernelLaunch Out;
   Out.Calls = L.Calls;
   Out.Notes = L.Notes;
   double Elements = 0;
-  bool SizeKnown = false;
   for (size_t I = 0; I < P.Candidates.size(); ++I) {
     const Candidate &C = P.Candidates[I];
-    bool Takes = llvm::any_of(C.Kernels, [&](const KernelParameter &K) {
-      return K.Kernel == L.Kernel && (K.Instance == L.Instance || !K.Instance || !L.Instance);
-    });
-    if (!Takes)
+    if (!isTakenBy(C, L))
       continue;
     if (C.declared()) { // says nothing of how many threads there are
       if (C.Lives != Memory::Shared)
         Out.FootprintBytes += uint64_t(C.Elements.Count) * C.Type.Size;
       continue;
     }
-    double Count = C.Elements.Count > 0 ? C.Elements.Count : AssumedElements;
-    SizeKnown |= C.Elements.Count > 0;
+    double Count = C.Elements.Count > 0 ? C.Elements.Count : Assumed;
     Elements = std::max(Elements, Count);
     Out.FootprintBytes += Layouts[I]->allocationBytes(C.Type, uint64_t(Count));
     for (const KernelParameter &K : C.Kernels)
@@ -64,9 +75,9 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
       }
   }
   if (Elements == 0)
-    Elements = AssumedElements;
-  if (!SizeKnown)
-    Out.Notes.push_back(llvm::formatv("the arrays' size is not known, {0} elements assumed", uint64_t(Elements)));
+    Elements = Assumed;
+  if (!isSizeKnown(L, P))
+    Out.Notes.push_back(llvm::formatv("{0}, {1} elements assumed", SizeNotKnown, uint64_t(Elements)));
   if (llvm::any_of(L.Notes, [](const std::string &N) { return llvm::StringRef(N).ends_with("is not known"); }))
     Out.Notes.push_back("integers that are not known are taken as " + std::to_string(AssumedArgument));
   ptx::LaunchFacts &F = Out.Facts;
@@ -85,12 +96,12 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
 }
 
 /// Copies and fills that go through a conversion in this plan.
-static std::vector<cost::Conversion> conversions(const Program &P, const Plan &Layouts) {
+static std::vector<cost::Conversion> conversions(const Program &P, const Plan &Layouts, double Assumed) {
   std::vector<cost::Conversion> Out;
   for (size_t I = 0; I < P.Candidates.size(); ++I) {
     const Candidate &C = P.Candidates[I];
     bool Records = Layouts[I] == catalogue().front() || alignsInPlace(P, Layouts, I);
-    double All = (C.Elements.Count > 0 ? C.Elements.Count : AssumedElements) * double(C.Type.Size);
+    double All = (C.Elements.Count > 0 ? C.Elements.Count : Assumed) * double(C.Type.Size);
     for (const HostCall &H : C.Calls) // a field that is an array of its own is copied as it is
       if (H.copies() && (H.Field.empty() ? !Records : !Layouts[I]->handleIsStruct()))
         Out.push_back({H.Bytes > 0 ? H.Bytes : All / (H.Field.empty() ? 1 : double(C.Type.Fields.size())), H.Times});
@@ -98,14 +109,14 @@ static std::vector<cost::Conversion> conversions(const Program &P, const Plan &L
   return Out;
 }
 
-llvm::Expected<cost::Score> scorePlan(const Program &P, const Plan &Layouts, llvm::ArrayRef<std::string> Kernels, const Compiled &Code,
-                                      const cost::Gpu &Gpu, cost::Model Model) {
+static llvm::Expected<cost::Score> scoreAt(double Assumed, const Program &P, const Plan &Layouts, llvm::ArrayRef<std::string> Kernels,
+                                           const Compiled &Code, const cost::Gpu &Gpu, cost::Model Model) {
   std::vector<std::vector<cost::KernelLaunch>> ByUnit(Code.size());
   cost::Score Out;
   for (const Launch &L : P.Launches) {
     if (!llvm::is_contained(Kernels, L.Kernel))
       continue;
-    cost::KernelLaunch K = launchFacts(L, P, Layouts);
+    cost::KernelLaunch K = launchFacts(L, P, Layouts, Assumed);
     size_t U = 0;
     while (U < Code.size() && (K.Function = functionOf(L, Code[U]->Module, P, Layouts)).empty())
       ++U;
@@ -114,7 +125,7 @@ llvm::Expected<cost::Score> scorePlan(const Program &P, const Plan &Layouts, llv
     else
       ByUnit[U].push_back(std::move(K));
   }
-  std::vector<cost::Conversion> Converted = conversions(P, Layouts);
+  std::vector<cost::Conversion> Converted = conversions(P, Layouts, Assumed);
   for (size_t U = 0; U < Code.size(); ++U) {
     if (U > 0 && ByUnit[U].empty())
       continue;
@@ -124,10 +135,36 @@ llvm::Expected<cost::Score> scorePlan(const Program &P, const Plan &Layouts, llv
     Converted.clear(); // once for the program
     Out.Cycles += S->Cycles;
     Out.ConversionCycles += S->ConversionCycles;
+    Out.NoiseCycles += S->NoiseCycles;
     llvm::append_range(Out.Kernels, S->Kernels);
     llvm::append_range(Out.Warnings, S->Warnings);
   }
   return Out;
+}
+
+std::vector<uint64_t> assumedSizes() { return {std::begin(AssumedElements), std::end(AssumedElements)}; }
+
+llvm::Expected<cost::Score> scorePlan(const Program &P, const Plan &Layouts, llvm::ArrayRef<std::string> Kernels, const Compiled &Code,
+                                      const cost::Gpu &Gpu, cost::Model Model) {
+  bool Known = llvm::all_of(P.Launches, [&](const Launch &L) { return !llvm::is_contained(Kernels, L.Kernel) || isSizeKnown(L, P); });
+  if (Known || Model == cost::Model::Thesis)
+    return scoreAt(std::end(AssumedElements)[-1], P, Layouts, Kernels, Code, Gpu, Model);
+  std::vector<cost::Score> Scores;
+  for (double Size : AssumedElements) {
+    llvm::Expected<cost::Score> S = scoreAt(Size, P, Layouts, Kernels, Code, Gpu, Model);
+    if (!S)
+      return S.takeError();
+    Scores.push_back(std::move(*S));
+  }
+  cost::Score Mean = cost::meanScore(Scores);
+  std::vector<std::string> Sizes;
+  for (uint64_t Size : assumedSizes())
+    Sizes.push_back(std::to_string(Size));
+  for (cost::KernelCost &K : Mean.Kernels)
+    for (std::string &Note : K.Notes)
+      if (llvm::StringRef(Note).starts_with(SizeNotKnown))
+        Note = (SizeNotKnown + ": the cycles are the geometric mean of those of " + llvm::join(Sizes, ", ") + " elements").str();
+  return Mean;
 }
 
 } // namespace restride

@@ -1,8 +1,10 @@
 #include "analysis/cost/CriticalPath.h"
 
 #include "analysis/cost/IssueSlots.h"
+#include "analysis/cost/StoreOrder.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 
@@ -10,12 +12,80 @@ using namespace llvm;
 
 namespace restride::cost {
 
-double criticalPath(const ptx::Function &F, const ptx::Block &B, ArrayRef<double> LoadLatency, const Gpu &G) {
-  DenseMap<int, double> Ready; // register: cycle of its value
-  double End = 0;
-  for (unsigned Index = B.Begin; Index < B.End; ++Index) {
+/// Instructions under a branch that ptxas turns into predicates.
+static constexpr unsigned MostPredicated = 16;
+
+/// Whether all of \p B can hang on a predicate.
+static bool isPredicable(const ptx::Function &F, const ptx::Block &B) {
+  return B.End - B.Begin <= MostPredicated &&
+         all_of(ArrayRef(F.Body).slice(B.Begin, B.End - B.Begin), [](const ptx::Instruction &I) {
+           return I.Op != ptx::Opcode::Call && I.Op != ptx::Opcode::Bar && I.Op != ptx::Opcode::Ret &&
+                  I.Op != ptx::Opcode::Exit;
+         });
+}
+
+static bool isHeader(const ptx::ControlFlow &C, unsigned B) {
+  return C.LoopOf[B] >= 0 && C.Loops[C.LoopOf[B]].Header == B;
+}
+
+std::vector<std::vector<unsigned>> schedulingRegions(const ptx::Function &F, const ptx::ControlFlow &C) {
+  std::vector<std::vector<unsigned>> Out;
+  std::vector<bool> Taken(C.Blocks.size(), false);
+  for (unsigned Head = 0; Head < C.Blocks.size(); ++Head) {
+    if (Taken[Head])
+      continue;
+    std::vector<unsigned> Region;
+    auto take = [&](unsigned B) {
+      Taken[B] = true;
+      Region.push_back(B);
+    };
+    auto free = [&](unsigned B) { return !Taken[B] && C.LoopOf[B] == C.LoopOf[Head] && !isHeader(C, B); };
+    take(Head);
+    for (bool Grown = true; Grown;) {
+      Grown = false;
+      unsigned At = Region.back();
+      ArrayRef<unsigned> Succs = C.Blocks[At].Succs;
+      if (Succs.size() == 1 && free(Succs[0]) && C.Blocks[Succs[0]].Preds.size() == 1) {
+        take(Succs[0]);
+        Grown = true;
+      } else if (Succs.size() == 2) {
+        for (unsigned Side : {0, 1}) {
+          unsigned Then = Succs[Side], After = Succs[1 - Side];
+          const ptx::Block &B = C.Blocks[Then];
+          if (!free(Then) || !free(After) || B.Preds.size() != 1 || B.Succs.size() != 1 || B.Succs[0] != After ||
+              C.Blocks[After].Preds.size() != 2 || !isPredicable(F, B))
+            continue;
+          take(Then);
+          take(After);
+          Grown = true;
+          break;
+        }
+      }
+    }
+    Out.push_back(std::move(Region));
+  }
+  return Out;
+}
+
+namespace {
+
+class RegionPath {
+public:
+  RegionPath(const ptx::Function &F, ArrayRef<double> LoadLatency, const Gpu &G)
+      : F(F), LoadLatency(LoadLatency), G(G) {}
+
+  /// Cycles by which \p B delays the end of the region so far.
+  double append(const ptx::Block &B) {
+    double Before = End;
+    for (unsigned Index = B.Begin; Index < B.End; ++Index)
+      issue(Index);
+    return End - Before;
+  }
+
+private:
+  void issue(unsigned Index) {
     const ptx::Instruction &I = F.Body[Index];
-    double Start = 0;
+    double Start = Order.earliest(I);
     auto wait = [&](int Register) {
       if (auto It = Ready.find(Register); It != Ready.end())
         Start = std::max(Start, It->second);
@@ -25,18 +95,57 @@ double criticalPath(const ptx::Function &F, const ptx::Block &B, ArrayRef<double
     if (I.Addr)
       wait(I.Addr->Reg);
     wait(I.Guard);
-    StringRef Class = latencyClass(I);
-    double Latency = 0;
-    if (Class.empty())
-      Latency = LoadLatency[Index];
-    else if (auto It = G.Latencies.find(Class.str()); It != G.Latencies.end())
-      Latency = It->second;
+    double Done = Start + latency(Index);
     for (const ptx::Operand &D : I.Dest)
       if (D.Reg >= 0)
-        Ready[D.Reg] = Start + Latency;
-    End = std::max(End, Start + Latency);
+        Ready[D.Reg] = Done;
+    Order.issued(I, Start);
+    End = std::max(End, Done);
   }
-  return End;
+
+  double latency(unsigned Index) const {
+    StringRef Class = latencyClass(F.Body[Index]);
+    if (Class.empty())
+      return LoadLatency[Index];
+    auto It = G.Latencies.find(Class.str());
+    return It == G.Latencies.end() ? 0 : It->second;
+  }
+
+  const ptx::Function &F;
+  ArrayRef<double> LoadLatency;
+  const Gpu &G;
+  DenseMap<int, double> Ready; ///< register: cycle of its value
+  StoreOrder Order;
+  double End = 0;
+};
+
+} // namespace
+
+std::vector<unsigned> issueSegments(const ptx::Function &F, const ptx::ControlFlow &C) {
+  std::vector<unsigned> Out(F.Body.size(), 0);
+  unsigned Segment = 0;
+  for (const std::vector<unsigned> &Region : schedulingRegions(F, C)) {
+    ++Segment;
+    StoreOrder Order; // in segments instead of cycles
+    for (unsigned B : Region)
+      for (unsigned I = C.Blocks[B].Begin; I < C.Blocks[B].End; ++I) {
+        Segment += Order.earliest(F.Body[I]) >= Segment;
+        Order.issued(F.Body[I], Segment);
+        Out[I] = Segment;
+      }
+  }
+  return Out;
+}
+
+std::vector<double> criticalPaths(const ptx::Function &F, const ptx::ControlFlow &C, ArrayRef<double> LoadLatency,
+                                  const Gpu &G) {
+  std::vector<double> Cycles(C.Blocks.size(), 0);
+  for (const std::vector<unsigned> &Region : schedulingRegions(F, C)) {
+    RegionPath P(F, LoadLatency, G);
+    for (unsigned B : Region)
+      Cycles[B] = P.append(C.Blocks[B]);
+  }
+  return Cycles;
 }
 
 } // namespace restride::cost

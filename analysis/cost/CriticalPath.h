@@ -1,5 +1,12 @@
-// The latency of a basic block: the longest chain of instructions that wait for
-// each other, with loads at the latency of where they hit.
+// How long one warp takes through a kernel when nothing is in its way but its
+// own dependences, with loads at the latency of where they hit.
+//
+// A warp issues in order, but ptxas orders the instructions first: it turns the
+// branch around a few instructions into predicates and moves loads up over what
+// does not concern them. So what counts is a region: blocks that follow each
+// other whatever the branches do. Inside a region an instruction waits for its
+// operands, and a load also for the stores before it that may write what it
+// reads: nobody moves a load over those.
 #pragma once
 
 #include "analysis/cost/Gpu.h"
@@ -9,9 +16,18 @@
 
 namespace restride::cost {
 
-/// Cycles from the start of \p B until its last result. \p LoadLatency has the
-/// average latency (cycles) of each instruction of the function; it is used for
-/// loads and atomics of global, generic and local memory.
-double criticalPath(const ptx::Function &F, const ptx::Block &B, llvm::ArrayRef<double> LoadLatency, const Gpu &G);
+/// The blocks in regions, each in the order of execution. Every block is in one.
+std::vector<std::vector<unsigned>> schedulingRegions(const ptx::Function &F, const ptx::ControlFlow &C);
+
+/// Per instruction, a number that is the same for those that one warp can issue
+/// before any of them has come back.
+std::vector<unsigned> issueSegments(const ptx::Function &F, const ptx::ControlFlow &C);
+
+/// Per block of \p C, the cycles by which a visit delays the last result of its
+/// region. \p LoadLatency has the average latency (cycles) of each instruction
+/// of the function; it is used for loads and atomics of global, generic and
+/// local memory.
+std::vector<double> criticalPaths(const ptx::Function &F, const ptx::ControlFlow &C,
+                                  llvm::ArrayRef<double> LoadLatency, const Gpu &G);
 
 } // namespace restride::cost

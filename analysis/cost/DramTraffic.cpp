@@ -59,9 +59,9 @@ public:
       if (R.Random || R.Local || !(I.isLoad() || I.isStore()))
         continue;
       for (const SectorTouch &T : W.touches(R))
-        if (I.isStore())
+        if (uint64_t Granule = T.Sector / GranuleSectors; Touched.insert(Granule), I.isStore())
           Written.insert(T.Sector);
-        else if (uint64_t Granule = T.Sector / GranuleSectors; InBlock.insert(Granule).second)
+        else if (InBlock.insert(Granule).second)
           Read.insert(Granule);
     }
   }
@@ -71,26 +71,42 @@ public:
   }
 
   struct Count {
-    double Read = 0, Written = 0, BlockSum = 0;
+    double Read = 0, Written = 0, Touched = 0, BlockSum = 0;
   };
-  Count count() const { return {double(Read.size()), double(Written.size()), BlockSum}; }
+  Count count() const { return {double(Read.size()), double(Written.size()), double(Touched.size()), BlockSum}; }
 
 private:
   const ptx::Function &F;
   uint64_t GranuleSectors;
-  DenseSet<uint64_t> Read, Written, InBlock;
+  DenseSet<uint64_t> Read, Written, Touched, InBlock;
   double BlockSum = 0; ///< granules, distinct within each block
 };
 
 struct Streams {
   double ReadBytes = 0, WriteBytes = 0; ///< per warp
+  double Bytes = 0;                     ///< of both, what is read and written counted once
   double Sharing = 1;                   ///< blocks that read one granule
 };
 
-Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const Gpu &G,
+/// Sectors that one warp asks for within \p Limits.
+double sectorsPerWarp(const Sample &S, const ptx::ExecuteLimits &Limits) {
+  double Sectors = 0;
+  for (const AccessProfile &P : S.PerInstruction)
+    Sectors += P.Requests * P.Sectors / S.Footprints.size();
+  return S.RequestsPerWarp > 0 ? Sectors * std::min(1.0, double(Limits.MaxRequests) / S.RequestsPerWarp) : 0;
+}
+
+/// Neighbouring blocks to look at: as many as the simulation of one SM costs, but four.
+unsigned mostNeighbours(const Sample &S, unsigned WarpsPerBlock, const ptx::ExecuteLimits &Limits) {
+  constexpr double Budget = 16000; // sectors
+  double Affordable = Budget / std::max(1.0, sectorsPerWarp(S, Limits) * WarpsPerBlock);
+  return unsigned(std::clamp(std::min(Affordable, 128.0 / WarpsPerBlock), 4.0, 16.0));
+}
+
+Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const Sample &Sampled, const Gpu &G,
                          const ptx::ExecuteLimits &Limits) {
   uint64_t Blocks = Runner.blocks();
-  unsigned Warps = Runner.warpsPerBlock(), Most = std::clamp(128 / Warps, 4u, 16u);
+  unsigned Warps = Runner.warpsPerBlock(), Most = mostNeighbours(Sampled, Warps, Limits);
   unsigned Count = std::min<uint64_t>(Most, Blocks);
   uint64_t First = std::min(Blocks / 2, Blocks - Count);
   Neighbours N(F, G);
@@ -110,6 +126,7 @@ Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const
   double Granules = Whole.Read - Half.Read;
   S.ReadBytes = Granules * G.DramGranule / Counted;
   S.WriteBytes = (Whole.Written - Half.Written) * SectorBytes / Counted;
+  S.Bytes = (Whole.Touched - Half.Touched) * G.DramGranule / Counted;
   S.Sharing = Granules > 0 ? std::max(1.0, (Whole.BlockSum - Half.BlockSum) / Granules) : 1;
   return S;
 }
@@ -174,28 +191,33 @@ DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const 
   unsigned LastWarp = Runner.warpsPerBlock() - 1;
   double Warps = double(Blocks) * Runner.warpsPerBlock();
 
-  Ranges Reads(F), Writes(F), Random(F);
+  Ranges Reads(F), Writes(F), Regular(F), Random(F);
   for (uint64_t Block : {uint64_t(0), Blocks / 3, Blocks - 1})
     for (unsigned Warp : {0u, LastWarp}) {
       WarpFootprint W = Runner.footprint(Runner.run(Block, Warp, Limits), Block, Warp);
       Reads.add(W, [](const ptx::Instruction &I, bool Random) { return !Random && !I.isStore(); });
       Writes.add(W, [](const ptx::Instruction &I, bool Random) { return !Random && I.isStore(); });
+      Regular.add(W, [](const ptx::Instruction &, bool Random) { return !Random; });
       Random.add(W, [](const ptx::Instruction &, bool Random) { return Random; });
     }
-  double ReadRange = Reads.bytes(), WriteRange = Writes.bytes();
-  D.Resident = ReadRange + WriteRange < G.L2ResidentBytes;
+  D.Resident = Regular.bytes() < G.L2ResidentBytes;
   if (D.Resident) {
-    D.ReadBytes = ReadRange / Warps;
-    D.WriteBytes = WriteRange / Warps;
+    D.ReadBytes = Reads.bytes() / Warps;
+    D.WriteBytes = Writes.bytes() / Warps;
   } else {
-    Streams Near = neighbourStreams(F, Runner, G, Limits);
-    double Refetched = 0; // bytes per warp that this SM's share of L2 did not keep
-    for (auto [I, A] : enumerate(L1.PerInstruction))
-      if (A.Requests)
-        Refetched += A.MissGranules / A.Requests * S.weight(I) * G.DramGranule;
-    Refetched /= Near.Sharing;
-    D.ReadBytes = S.Cut ? Refetched : std::max(Near.ReadBytes, Refetched);
+    Streams Near = neighbourStreams(F, Runner, S, G, Limits);
+    D.ReadBytes = Near.ReadBytes;
     D.WriteBytes = Near.WriteBytes;
+    // Of records that are not read whole, what lies between is no part of it.
+    D.Resident = !S.Cut && Near.Bytes * Warps < G.L2ResidentBytes;
+    if (!D.Resident) {
+      double Refetched = 0; // bytes per warp that this SM's share of L2 did not keep
+      for (auto [I, A] : enumerate(L1.PerInstruction))
+        if (A.Requests)
+          Refetched += A.MissGranules / A.Requests * S.weight(I) * G.DramGranule;
+      Refetched /= Near.Sharing;
+      D.ReadBytes = S.Cut ? Refetched : std::max(Near.ReadBytes, Refetched);
+    }
   }
 
   randomAccesses(F, S, G, D);

@@ -49,7 +49,8 @@ struct Gpu {
   double PNorm = 2.8;                         ///< exponent that joins the terms
   double RandomSectorCycles = 1.6;            ///< per sector of a random access and warp
   double RandomGranuleCycles = 5.3;           ///< per DRAM granule of a random access and warp
-  double LatencyFactor = 2.1;                 ///< on the critical path
+  double LatencyFactor = 1;                   ///< on the critical path
+  double WaveCycles = 900; ///< cycles from the end of a block until the next one in its place has begun
   double LaunchCycles = 0;                    ///< one launch of an empty kernel
   std::map<std::string, double> IssueWeights; ///< issue slots per opcode class
   std::map<std::string, double> Latencies;    ///< cycles from issue to result per latency class

@@ -70,6 +70,7 @@ const std::vector<Key> &keys() {
       {"RandomSectorCycles", &Gpu::RandomSectorCycles, Optional},
       {"RandomGranuleCycles", &Gpu::RandomGranuleCycles, Optional},
       {"LatencyFactor", &Gpu::LatencyFactor, Optional},
+      {"WaveCycles", &Gpu::WaveCycles, Optional},
       {"LaunchCycles", &Gpu::LaunchCycles, Optional},
       {"IssueWeights",
        &Gpu::IssueWeights,

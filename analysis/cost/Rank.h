@@ -29,9 +29,11 @@ struct Choice {
   bool Tie = true;    ///< the gain is inside the model's error: Winner is the original
 };
 
+/// Predictions and measurements disagree on who wins inside this.
+constexpr double DefaultMinSpeedup = 1.03;
+
 /// The fastest of \p Scores, or the original where the fastest gains less than
-/// \p MinSpeedup (1.03, inside which predictions and measurements disagree on who wins). Among
-/// equals the earlier wins, so callers list simple layouts first.
-Choice choose(llvm::ArrayRef<Score> Scores, size_t Original, double MinSpeedup = 1.03);
+/// \p MinSpeedup, or less than what its launches vary by. Among equals the earlier wins, so callers list simple layouts first.
+Choice choose(llvm::ArrayRef<Score> Scores, size_t Original, double MinSpeedup = DefaultMinSpeedup);
 
 } // namespace restride::cost

@@ -1,5 +1,6 @@
 #include "analysis/cost/Reuse.h"
 
+#include "analysis/cost/CriticalPath.h"
 #include "analysis/cost/SectorCache.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -16,7 +17,7 @@ namespace {
 class Sm {
 public:
   Sm(const ptx::Function &F, const ptx::ControlFlow &C, const Gpu &G)
-      : F(F), C(C), G(G), GranuleSectors(std::max(1.0, G.DramGranule / SectorBytes)),
+      : F(F), Segments(issueSegments(F, C)), G(G), GranuleSectors(std::max(1.0, G.DramGranule / SectorBytes)),
         L1(G.L1Bytes / LineBytes, LineBytes / SectorBytes), L2(G.L2Bytes / G.Sms / G.DramGranule, 1) {
     Out.PerInstruction.resize(F.Body.size());
   }
@@ -40,6 +41,9 @@ public:
         burst(Warps[W], Next[W]);
         Left -= Next[W] >= Count;
       }
+      // A warp's next burst comes when this one has been served.
+      Asked.clear();
+      Fetched.clear();
       ++Turn;
     }
     Out.StoreSectorsPerRequest = StoreRequests ? StoreSectors / StoreRequests : 0;
@@ -51,14 +55,13 @@ private:
   /// In [0, 1), fixed per block.
   static double stagger(uint64_t Block) { return (Block * 0x9E3779B97F4A7C15ull >> 40) % 1024 / 1024.0; }
 
-  /// What a warp issues before the next warp's turn: up to a branch.
+  /// What a warp issues before the next warp's turn: up to what has to wait.
   void burst(const WarpFootprint &W, size_t &Next) {
-    unsigned Block = C.blockOf(W.Requests[Next].Instruction), Last = 0;
+    unsigned Segment = Segments[W.Requests[Next].Instruction], Last = 0;
     Written.clear();
-    Asked.clear();
     for (unsigned K = 0; K < G.WarpBurst && Next < W.Requests.size(); ++K) {
       const RequestFootprint &R = W.Requests[Next];
-      if (K && (C.blockOf(R.Instruction) != Block || R.Instruction <= Last))
+      if (K && (Segments[R.Instruction] != Segment || R.Instruction <= Last))
         break;
       Last = R.Instruction;
       ++Next;
@@ -90,8 +93,13 @@ private:
       }
       MissedL1 = true;
       ++A.MissSectors;
-      bool InL2 = L2.touch(T.Sector / GranuleSectors);
-      Asked[T.Sector] = !InL2;
+      uint64_t Granule = T.Sector / GranuleSectors;
+      bool InL2 = L2.touch(Granule);
+      if (!InL2)
+        Fetched.insert(Granule);
+      bool OnItsWay = Fetched.contains(Granule);
+      Asked[T.Sector] = OnItsWay;
+      WaitsDram |= InL2 && OnItsWay;
       if (InL2)
         continue;
       MissedL2 = true;
@@ -99,19 +107,24 @@ private:
         ++A.MissGranules;
     }
     ++(MissedL2 ? A.HitDram : MissedL1 ? A.HitL2 : A.HitL1);
-    if (!MissedL1) {
-      A.WaitDram += WaitsDram;
-      A.WaitL2 += WaitsL2 && !WaitsDram;
-    }
+    if (MissedL2)
+      return;
+    if (MissedL1)
+      A.LateL2 += WaitsDram;
+    else if (WaitsDram)
+      ++A.WaitDram;
+    else
+      A.WaitL2 += WaitsL2;
   }
 
   const ptx::Function &F;
-  const ptx::ControlFlow &C;
+  std::vector<unsigned> Segments; ///< by instruction
   const Gpu &G;
   uint64_t GranuleSectors;
   SectorCache L1, L2;
   SmallDenseSet<uint64_t, 64> Written; ///< by the stores of this burst
-  SmallDenseMap<uint64_t, bool, 64> Asked; ///< sectors that this burst missed, and whether L2 did
+  DenseMap<uint64_t, bool> Asked; ///< sectors that were missed in this turn, and whether they come from DRAM
+  DenseSet<uint64_t> Fetched;     ///< granules that DRAM was asked for in this turn
   double StoreRequests = 0, StoreSectors = 0;
   Reuse Out;
 };

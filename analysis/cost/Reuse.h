@@ -11,8 +11,9 @@ namespace restride::cost {
 struct AccessReuse {
   double Requests = 0;
   double HitL1 = 0, HitL2 = 0, HitDram = 0; ///< requests by the farthest level they went to; loads only
-  /// Of those that hit L1: they wait for what the same burst has asked L2 or DRAM for.
+  /// Of those that hit L1: they wait for what L2 or DRAM was asked for in the same turn, by this warp or another.
   double WaitL2 = 0, WaitDram = 0;
+  double LateL2 = 0; ///< of those that hit L2: the same, DRAM
   double MissSectors = 0;                   ///< sectors read from L2
   double MissGranules = 0;                  ///< DRAM granules not in this SM's share of L2; regular loads only
 };

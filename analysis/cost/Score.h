@@ -96,8 +96,10 @@ struct KernelLaunch {
 struct Score {
   double Cycles = 0;           ///< sum of Cycles * Calls over kernels
   double ConversionCycles = 0; ///< conversions at copies, all of them; not in Cycles
+  double NoiseCycles = 0;      ///< what the launches vary by, whatever they do; not in Cycles
   std::vector<KernelCost> Kernels;
   std::vector<std::string> Warnings;
+  std::vector<double> AtSizes; ///< totals at each size that was assumed; empty where one is known
   double total() const { return Cycles + ConversionCycles; }
 };
 

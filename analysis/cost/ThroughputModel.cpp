@@ -53,8 +53,8 @@ static std::vector<double> loadLatencies(const ptx::Function &F, const Sample &S
       Latency[I] = G.L2Latency;
     else if (Hits > 0) {
       double Far = D.Resident && !S.PerInstruction[I].Random ? G.L2Latency : G.DramLatency;
-      Latency[I] = ((A.HitL1 - A.WaitL2 - A.WaitDram) * G.L1Latency + (A.HitL2 + A.WaitL2) * G.L2Latency +
-                    (A.HitDram + A.WaitDram) * Far) /
+      Latency[I] = ((A.HitL1 - A.WaitL2 - A.WaitDram) * G.L1Latency + (A.HitL2 - A.LateL2 + A.WaitL2) * G.L2Latency +
+                    (A.HitDram + A.WaitDram + A.LateL2) * Far) /
                    Hits;
     }
   }
@@ -88,7 +88,7 @@ Terms waveTerms(const WarpDemand &W, double Blocks, unsigned WarpsPerBlock, cons
   T.L2 = W.L2Sectors * SectorBytes * Warps / G.L2BytesPerCycle;
   T.Dram = Warps * (W.DramBytes / G.DramBytesPerCycle + W.RandomSectors * G.RandomSectorCycles +
                     W.RandomGranules * G.RandomGranuleCycles);
-  T.Latency = W.PathCycles * G.LatencyFactor;
+  T.Latency = G.WaveCycles + W.PathCycles * G.LatencyFactor;
   return T;
 }
 
@@ -148,8 +148,9 @@ static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, cons
 
   WarpDemand W = warpDemand(F, S, R, D, G);
   std::vector<double> Latency = loadLatencies(F, S, R, D, G);
+  std::vector<double> Paths = criticalPaths(F, S.Flow, Latency, G);
   for (CfgNode &N : S.Cfg.Nodes)
-    N.Cost = criticalPath(F, S.Flow.Blocks[N.Block], Latency, G);
+    N.Cost = Paths[N.Block];
   W.PathCycles = S.Cfg.total();
 
   for (const Wave &Each : Waves) {

@@ -144,7 +144,7 @@ TEST(CriticalPath, WaitsForOperandsOnly) {
   G.Latencies = {{"alu", 4}, {"i64", 6}, {"store", 1}};
   std::vector<double> Loads(P.f().Body.size(), 100);
   // Load and dependent add; the counter runs beside them.
-  EXPECT_DOUBLE_EQ(criticalPath(P.f(), P.C.Blocks[2], Loads, G), 104);
+  EXPECT_DOUBLE_EQ(criticalPaths(P.f(), P.C, Loads, G)[2], 104);
 }
 
 } // namespace

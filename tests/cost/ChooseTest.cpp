@@ -32,6 +32,15 @@ TEST(Choose, ATieKeepsTheOriginal) {
 
 TEST(Choose, ExactlyTheThresholdCounts) { EXPECT_EQ(choose(scores({105, 100}), 0, 1.05).Winner, 1u); }
 
+TEST(Choose, AGainThatLaunchesVaryByIsATie) {
+  std::vector<Score> S = scores({100, 80});
+  S[0].NoiseCycles = 21;
+  EXPECT_EQ(choose(S, 0).Winner, 0u);
+  EXPECT_TRUE(choose(S, 0).Tie);
+  S[0].NoiseCycles = 20;
+  EXPECT_EQ(choose(S, 0).Winner, 1u);
+}
+
 TEST(Choose, AmongEqualsTheEarlierWins) { EXPECT_EQ(choose(scores({100, 50, 50}), 0).Winner, 1u); }
 
 TEST(Choose, TheOriginalMayStandAnywhere) {

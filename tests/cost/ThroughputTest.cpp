@@ -148,6 +148,30 @@ TEST(Throughput, StreamsMoveTheirBytesOnce) {
   EXPECT_NEAR(K.Parts.Dram, h200().streamCycles(8.0 * Elements), 0.05 * K.Parts.Dram);
 }
 
+TEST(Throughput, WhatLiesBetweenFieldsNeedNoPlaceInL2) {
+  // A word of each 256-byte record: 512 MB of records, 128 MB of granules; and a quarter of that.
+  Gpu G = h200();
+  auto Bytes = [&](int64_t N) {
+    llvm::Expected<ptx::Module> M = ptx::parse(aos(1, 256));
+    EXPECT_TRUE(bool(M)) << llvm::toString(M.takeError());
+    KernelLaunch L = launch(N);
+    L.Calls = 100;
+    return throughputCost(*M, *M->find("k"), L, G, nullptr).DramBytes;
+  };
+  EXPECT_GT(Bytes(1 << 21), 64.0 * (1 << 21));
+  EXPECT_LT(Bytes(1 << 19), 64.0 * (1 << 19) / 50);
+}
+
+TEST(Throughput, NeighboursWaitForTheSameSector) {
+  // Uniform loads of eight words per trip: of records one line is new in each
+  // trip for all warps at once, of arrays eight lines every eighth trip or later.
+  Place Uniform;
+  Uniform.Uniform = 4096;
+  double Aos = scoreOf(aos(8, 32, Uniform), 1 << 18).Kernels[0].Parts.Latency;
+  double Soa = scoreOf(soa(8, Uniform), 1 << 18).Kernels[0].Parts.Latency;
+  EXPECT_GT(Aos / Soa, 2);
+}
+
 TEST(Throughput, ScoresAreDeterministic) {
   Place Gather;
   Gather.Gather = true;

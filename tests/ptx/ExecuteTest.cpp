@@ -367,6 +367,19 @@ END: ret;)");
   EXPECT_EQ(T.Requests[3].Mask, ~0u) << "a guard is not taken";
 }
 
+/// What all lanes ask of one unknown value: as often yes as no, wherever the values lie.
+TEST(Execute, AnUnknownValueForAllLanesIsTrueEverySecondTime) {
+  for (int Stride : {4, 12, 32, 40}) {
+    SCOPED_TRACE(Stride);
+    Kernel K = fromText("ld.param.u64 %rd1, [p];\nmov.u32 %r1, 0;\nLOOP:\nld.global.u32 %r2, [%rd1];\n"
+                        "setp.eq.s32 %p1, %r2, 7;\n@%p1 bra SKIP;\nst.global.u32 [%rd1+4], %r2;\nSKIP:\nadd.s64 %rd1, %rd1, " +
+                        std::to_string(Stride) + ";\nadd.s32 %r1, %r1, 1;\nsetp.lt.s32 %p2, %r1, 64;\n@%p2 bra LOOP;\nret;");
+    WarpTrace T = K.run();
+    size_t Stores = llvm::count_if(T.Requests, [&](const Request &R) { return K.F.Body[R.Instruction].isStore(); });
+    EXPECT_EQ(2 * Stores, T.Requests.size() - Stores);
+  }
+}
+
 TEST(Execute, BranchAsLikelyAsTold) {
   // The body is behind the branch in one, and where it goes in the other.
   const char *const Behind = R"(ld.param.u64 %rd1, [p];
