@@ -73,6 +73,14 @@ PROCUDA = Repository("procuda", "https://github.com/deeperlearning/professional-
 # CUDA 13 has no cudaThreadSynchronize.
 POLYBENCH_FLAGS = ("-std=c++17", "-DcudaThreadSynchronize=cudaDeviceSynchronize")
 POLYBENCH_COMMON = tuple(f"common/polybench{name}" for name in (".c", ".h", "UtilFuncts.h"))
+
+
+def standard_size(file, line, letters, size):
+    """The extents of what PolyBench runs if it is not told otherwise."""
+    old = "/* Default if unspecified. */\n" + "".join(line.format(letter) for letter in letters)
+    return Edit(file, old, old.replace("1024", str(size)))
+
+
 TIMES = r"(?i)\btime\b"  # lines that print times say so, in most of these programs
 
 # Parallel arrays have the name of the record that they would get.
@@ -146,8 +154,10 @@ PROGRAMS = (
             verdict=r": OK$", drop=(TIMES, r"^[0-9.]+$")),
     Program("SYR2K", POLYBENCH, ".", ("CUDA/SYR2K/syr2k.cu",), flags=POLYBENCH_FLAGS,
             only=("CUDA/SYR2K/syr2k.cu", "CUDA/SYR2K/syr2k.cuh", *POLYBENCH_COMMON),
-            small=(), parallel=True, moves=("Abc",), verdict=r"Percent: 0$", drop=(r"^[0-9.]+$", "setting device")),
+            small=(), small_edits=(standard_size("CUDA/SYR2K/syr2k.cuh", "#define N{} 1024\n", "IJ", 64),),
+            parallel=True, moves=("Ab",), verdict=r"Percent: 0$", drop=(r"^[0-9.]+$", "setting device")),
     Program("2MM", POLYBENCH, ".", ("CUDA/2MM/2mm.cu",), flags=POLYBENCH_FLAGS,
             only=("CUDA/2MM/2mm.cu", "CUDA/2MM/2mm.cuh", *POLYBENCH_COMMON),
-            small=(), parallel=True, moves=("AB",), verdict=r"Percent: 0$", drop=(r"^[0-9.]+$", "setting device")),
+            small=(), small_edits=(standard_size("CUDA/2MM/2mm.cuh", "# define N{} 1024\n", "IJKL", 64),),
+            parallel=True, moves=("AB",), verdict=r"Percent: 0$", drop=(r"^[0-9.]+$", "setting device")),
 )
