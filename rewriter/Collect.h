@@ -1,7 +1,7 @@
 // The first of three steps that can run apart: --collect reads each source file
 // and leaves its facts in a folder (CollectedUnit.h), --decide makes a plan of
 // them, --apply writes what the plan says. A file that is as its facts say is
-// not read again, and no step but this one parses it.
+// not read again, and --decide parses only text that it changed itself.
 #pragma once
 
 #include "rewriter/CudaToolkit.h"

@@ -35,7 +35,7 @@ static cl::list<std::string> Structs("struct", cl::desc("Look at arrays of this 
 static cl::opt<std::string> EmitVariants("emit-variants",
                                          cl::desc("Write every variant, with its PTX, to DIR/<struct>/<layout>/"),
                                          cl::value_desc("DIR"), cl::cat(Category));
-static cl::opt<std::string> ReportFile("report", cl::desc("Write all findings and scores to FILE.json, or as a page to FILE.html"),
+static cl::opt<std::string> ReportFile("report", cl::desc("Write all findings and scores to FILE.json, as a page to FILE.html, or\nfor code hosts to FILE.sarif"),
                                        cl::value_desc("FILE"), cl::cat(Category));
 static cl::opt<std::string> ExportFixes("export-fixes", cl::desc("Write what would change to FILE, for clang-apply-replacements"),
                                         cl::value_desc("FILE"), cl::cat(Category));
@@ -75,6 +75,7 @@ static constexpr StringRef Models[] = {"throughput", "thesis"};
 static constexpr StringRef Compilers[] = {"clang", "nvcc"};
 
 bool isHtml(StringRef ReportFile) { return sys::path::extension(ReportFile) == ".html"; }
+bool isSarif(StringRef ReportFile) { return sys::path::extension(ReportFile) == ".sarif"; }
 
 StringRef spell(CostModel M) { return Models[int(M)]; }
 StringRef spell(PtxCompiler C) { return Compilers[int(C)]; }
@@ -171,8 +172,8 @@ static Error checkTogether(const Options &O) {
     return createStringError("--in-place and --list exclude each other");
   if (O.InPlace && !O.ExportFixes.empty())
     return createStringError("--in-place and --export-fixes exclude each other");
-  if (!O.ReportFile.empty() && !isHtml(O.ReportFile) && sys::path::extension(O.ReportFile) != ".json")
-    return createStringError("--report=" + O.ReportFile + ": the name must end in .json or .html");
+  if (!O.ReportFile.empty() && !isHtml(O.ReportFile) && !isSarif(O.ReportFile) && sys::path::extension(O.ReportFile) != ".json")
+    return createStringError("--report=" + O.ReportFile + ": the name must end in .json, .html or .sarif");
   std::string Why;
   if (!O.HeaderFilter.empty() && !Regex(O.HeaderFilter).isValid(Why))
     return createStringError("--header-filter=" + O.HeaderFilter + ": " + Why);

@@ -46,8 +46,9 @@ struct Options {
 /// lack the tool's name; an empty one was printed already, by LLVM.
 llvm::Expected<Options> parseOptions(int Argc, const char *const *Argv);
 
-/// By its ending; a report is .html or .json.
+/// By its ending; a report is .html, .sarif or .json.
 bool isHtml(llvm::StringRef ReportFile);
+bool isSarif(llvm::StringRef ReportFile);
 
 /// The GPU where nobody names one.
 inline constexpr char DefaultGpu[] = "h200";

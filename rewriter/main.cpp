@@ -14,6 +14,7 @@
 #include "rewriter/views/FixesView.h"
 #include "rewriter/views/HtmlView.h"
 #include "rewriter/views/JsonView.h"
+#include "rewriter/views/SarifView.h"
 #include "rewriter/views/TextView.h"
 
 #include "llvm/Support/InitLLVM.h"
@@ -40,17 +41,17 @@ static int fail(Error E) {
   return Failed;
 }
 
-static std::string json(const Report &R) {
+static std::string text(const Report &R, void (*Print)(const Report &, raw_ostream &)) {
   std::string Out;
   raw_string_ostream OS(Out);
-  printJson(R, OS);
+  Print(R, OS);
   return Out;
 }
 
 /// Writes the files that were asked for beside the program's own.
 static Error writeReports(const Options &O, const Report &R) {
   if (!O.ReportFile.empty()) {
-    Expected<std::string> Text = isHtml(O.ReportFile) ? htmlPage(R) : json(R);
+    Expected<std::string> Text = isHtml(O.ReportFile) ? htmlPage(R) : text(R, isSarif(O.ReportFile) ? printSarif : printJson);
     if (!Text)
       return Text.takeError();
     if (Error E = writeFile(O.ReportFile, *Text))

@@ -4,6 +4,7 @@
 #   %compile-host  as a plain C++ translation unit would see a header
 #   %samples       the samples folder
 #   %docs          the documentation
+#   %toolkit, %tool   the CUDA Toolkit, and the tool without it
 #   %python        the interpreter that runs lit
 #   %strip         the file without its lines for lit and FileCheck, so that
 #                  these stand beside the line they are about
@@ -35,6 +36,8 @@ config.substitutions += [
     ("%python", sys.executable),
     ("%samples", os.path.join(config.source_root, "samples")),
     ("%docs", os.path.join(config.source_root, "docs")),
+    ("%toolkit", config.cuda_path),
+    ("%tool", config.restride),
 ]
 # Generated code is formatted as the nearest .clang-format says: here, in long lines.
 with open(os.path.join(config.test_exec_root, ".clang-format"), "w") as style:
@@ -43,8 +46,9 @@ config.environment["PATH"] = os.pathsep.join([config.llvm_tools_dir, os.environ.
 # Precompiled headers of the tests, and not those of the user. What an earlier test run printed is no test.
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
 shutil.rmtree(config.environment["XDG_CACHE_HOME"], ignore_errors=True)
-if shutil.which("ninja"):
-    config.available_features.add("ninja")
+for name in ("ninja", "cmake"):
+    if shutil.which(name):
+        config.available_features.add(name)
 # The tests name the toolkit; what the machine says does not matter to them.
 for name in ("CUDA_PATH", "CUDA_HOME"):
     config.environment.pop(name, None)

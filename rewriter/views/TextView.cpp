@@ -86,12 +86,15 @@ static void printRefusals(const std::vector<Report::Refusal> &Refusals, raw_ostr
   }
 }
 
+std::string finding(const Report::Candidate &C, StringRef Gpu) {
+  if (C.SourceLayout == "parallel")
+    return "parallel arrays '" + C.Array + "' " + groupOutcome(C, Gpu);
+  return "array of '" + C.Name + "'" + (C.Array.empty() ? "" : " ('" + C.Array + "')") + " " + outcome(C, Gpu);
+}
+
 void printText(const Report &R, raw_ostream &OS) {
   for (const Report::Candidate &C : R.Candidates) {
-    std::string Array = C.Array.empty() ? "" : " ('" + C.Array + "')";
-    std::string What = C.SourceLayout == "parallel" ? "parallel arrays '" + C.Array + "' " + groupOutcome(C, R.Gpu)
-                                                    : "array of '" + C.Name + "'" + Array + " " + outcome(C, R.Gpu);
-    printDiagnostic(C.At, "remark", raw_ostream::BLUE, What + " [restride]", OS);
+    printDiagnostic(C.At, "remark", raw_ostream::BLUE, finding(C, R.Gpu) + " [restride]", OS);
     if (C.Outcome != Report::Status::Refused)
       for (const auto &[At, Text] : gainNotes(C))
         printDiagnostic(At, "note", raw_ostream::BLACK, Text, OS);

@@ -8,6 +8,9 @@
 
 namespace restride {
 
+/// "array of 'P' ('p') is faster as soa: ...".
+std::string finding(const Report::Candidate &C, llvm::StringRef Gpu);
+
 void printText(const Report &R, llvm::raw_ostream &OS);
 
 } // namespace restride

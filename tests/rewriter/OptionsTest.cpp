@@ -71,7 +71,7 @@ TEST(Options, errorsAreOneLineWithASuggestion) {
   EXPECT_EQ(errorOf({"sim.cu", "--cost-model=troughput"}),
             "unknown cost model 'troughput'; did you mean 'throughput'?");
   EXPECT_EQ(errorOf({"sim.cu", "--ptx-compiler=gcc++"}), "unknown PTX compiler 'gcc++'; known: clang, nvcc");
-  EXPECT_EQ(errorOf({"sim.cu", "--report=r.xml"}), "--report=r.xml: the name must end in .json or .html");
+  EXPECT_EQ(errorOf({"sim.cu", "--report=r.xml"}), "--report=r.xml: the name must end in .json, .html or .sarif");
   EXPECT_EQ(errorOf({"-i", "--check", "sim.cu"}), "--in-place and --check exclude each other");
   EXPECT_EQ(errorOf({}), "no input file; usage: restride [options] FILE... [-- compiler flags], or -p DIR for all files of its compile_commands.json");
   EXPECT_EQ(errorOf({"sim.cu", "--layuot=soa"}),
