@@ -4,6 +4,8 @@
 #include "analysis/cost/ThroughputModel.h"
 #include "ptx/Inline.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace llvm;
 
 namespace restride::cost {
@@ -11,6 +13,19 @@ namespace restride::cost {
 /// Two variants of a kernel of 2 µs that differ by a shift and a mask were measured 12 % apart: this share of
 /// LaunchCycles.
 static constexpr double LaunchNoise = 0.2;
+
+/// The least share of a kernel's time that says who wins where data decide what it does and nobody says how: the
+/// order of indices, the trips of a loop.
+static constexpr double AssumptionNoise = 0.05;
+
+static bool isAssumed(const KernelCost &K, const KernelLaunch &L) {
+  bool Indices = L.Facts.Orders.empty() && any_of(K.Accesses, [](const AccessCost &A) { return A.Indirect; });
+  return Indices || any_of(K.Flow, [](const FlowNode &N) { return N.Trips > 0 && !N.Counted; });
+}
+
+static double noiseCycles(const KernelCost &K, const KernelLaunch &L, const Gpu &G) {
+  return LaunchNoise * G.LaunchCycles + (isAssumed(K, L) ? AssumptionNoise * K.Cycles : 0);
+}
 
 double conversionCycles(ArrayRef<Conversion> Conversions, const Gpu &G) {
   double Cycles = 0;
@@ -32,7 +47,7 @@ Expected<Score> score(const ptx::Module &M, ArrayRef<KernelLaunch> Kernels, Arra
     KernelCost K = Which == Model::Thesis ? thesisCost(M, Whole, L, G) : throughputCost(M, Whole, L, G);
     S.Cycles += K.Cycles * K.Calls;
     if (Which == Model::Throughput)
-      S.NoiseCycles += LaunchNoise * G.LaunchCycles * K.Calls;
+      S.NoiseCycles += noiseCycles(K, L, G) * K.Calls;
     S.Kernels.push_back(std::move(K));
   }
   if (Which == Model::Throughput)

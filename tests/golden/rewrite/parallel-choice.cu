@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
   cudaMemcpy(d_a, f, n * sizeof(float), cudaMemcpyHostToDevice);
   cudaMemcpy(d_b, f, n * sizeof(float), cudaMemcpyHostToDevice);
   cudaMemcpy(d_corners, corners, 8 * n * sizeof(int), cudaMemcpyHostToDevice);
-  for (int step = 0; step < 3; ++step)
+  for (int step = 0; step < 30; ++step)
     collect<<<(n + 31) / 32, 32>>>(d_x, d_y, d_z, d_corners, d_sum, n);
   add<<<(n + 31) / 32, 32>>>(d_a, d_b, d_c, n);
   cudaMemcpy(h, d_sum, n * sizeof(double), cudaMemcpyDeviceToHost);
