@@ -176,13 +176,13 @@ private:
         Code.resize(Code.size() - 2);
       Code += (Joins ? ", " : "  " + type(F) + " ") + Out.Names.Fields[F] + ";\n";
     }
-    Code += "};\n\n";
+    Code += "};\n";
     if (Copies.any())
-      Code += fieldCopyCode(Out.Names.Record, 1, Copies);
+      Code += "\n" + fieldCopyCode(Out.Names.Record, 1, Copies);
     llvm::StringRef Before = Source.take_front(First).rtrim(" \t");
     bool NewLine = First == 0 || Before.ends_with("\n");
     bool Blank = First == 0 || Before.drop_back().rtrim(" \t\r").ends_with("\n");
-    Edits.push_back({{First, First}, {(!NewLine ? "\n\n" : !Blank ? "\n" : "") + formatFor(A.P.Text.at(First).Path, Code) + (Copies.any() ? "\n" : "")}});
+    Edits.push_back({{First, First}, {(!NewLine ? "\n\n" : !Blank ? "\n" : "") + formatFor(A.P.Text.at(First).Path, Code) + "\n"}});
   }
 
   /// Before the #if that \p At stands behind, if some use lies outside of it.
