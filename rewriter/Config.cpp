@@ -1,7 +1,7 @@
 #include "rewriter/Config.h"
 
 #include "layouts/Layout.h"
-#include "rewriter/Suggest.h"
+#include "analysis/cost/Suggest.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"

@@ -173,13 +173,13 @@ private:
         Code.resize(Code.size() - 2);
       Code += (Joins ? ", " : "  " + type(F) + " ") + Out.Names.Fields[F] + ";\n";
     }
-    Code += "};\n\n";
+    Code += "};\n";
     if (Copies.any())
-      Code += fieldCopyCode(Out.Names.Record, 1, Copies);
+      Code += "\n" + fieldCopyCode(Out.Names.Record, 1, Copies);
     llvm::StringRef Before = Source.slice(File.Text.Begin, First).rtrim(" \t");
     bool NewLine = First == File.Text.Begin || Before.ends_with("\n");
     bool Blank = First == File.Text.Begin || Before.drop_back().rtrim(" \t\r").ends_with("\n");
-    Edits.push_back({{First, First}, {(!NewLine ? "\n\n" : !Blank ? "\n" : "") + formatFor(File.Path, Code) + (Copies.any() ? "\n" : "")}});
+    Edits.push_back({{First, First}, {(!NewLine ? "\n\n" : !Blank ? "\n" : "") + formatFor(File.Path, Code) + "\n"}});
   }
 
   std::string list() const {

@@ -1,8 +1,9 @@
 #include "rewriter/FoldArrays.h"
-
-#include "analysis/program/Generated.h"
+#include "rewriter/FoldNames.h"
+#include "rewriter/LayoutRules.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace restride {
@@ -45,22 +46,6 @@ static bool shareKernel(const FoldBase &Base, const FoldTrial &A, const FoldTria
 
 static bool overlap(const FoldTrial &A, const FoldTrial &B) {
   return llvm::any_of(A.Group.Arrays, [&](size_t I) { return llvm::is_contained(B.Group.Arrays, I); });
-}
-
-/// The arrays of \p G that are parameters of the kernel that \p R names.
-static size_t namedBy(const FoldBase &Base, const ParallelGroup &G, const ArrayRule &R) {
-  if (!kernelNames(Base, G).count(R.Kernel))
-    return 0;
-  return llvm::count_if(G.Arrays, [&](size_t I) {
-    return llvm::any_of(Base.Arrays.Variables, [&](const ArrayVariable &V) { return V.Array == I && V.Device && llvm::is_contained(R.Members, V.Name); });
-  });
-}
-
-/// An earlier run made parallel arrays of this kernel one: its parameters went with them.
-static bool isDone(const FoldBase &Base, const ArrayRule &R) {
-  return Base.Arrays.P.Text.text().contains(FoldedMark) && llvm::none_of(Base.Arrays.P.Launches, [&](const Launch &L) {
-    return L.Name == R.Kernel && llvm::any_of(R.Members, [&](const std::string &M) { return llvm::is_contained(L.Parameters, M); });
-  });
 }
 
 static bool isWantedRecord(const Report::Candidate &C, const Options &O) {
@@ -152,7 +137,7 @@ private:
     Own.Layout = R.Layout;
     std::string Who = R.At + ": '" + llvm::join(R.Members, ", ") + "' of kernel '" + R.Kernel + "'";
     for (ParallelGroup &G : parallelGroups(Base.Arrays)) {
-      if (namedBy(Base, G, R) != R.Members.size() || G.Arrays.size() != R.Members.size())
+      if (meantOf(G, R, Base.Arrays) != R.Members.size() || G.Arrays.size() != R.Members.size())
         continue;
       llvm::Expected<FoldTrial> T = tryGroup(Base, std::move(G), {In.Units, In.Names, Own, In.Gpu, In.OnDisk, In.CreateCompilers, In.Read, In.Check});
       if (!T)
@@ -167,20 +152,20 @@ private:
                                          std::to_string(Why.At.Column) + ": " + Why.Reason);
       return llvm::createStringError(Who + " cannot be " + R.Layout);
     }
-    bool Records = llvm::any_of(Base.Records.Declarations, [&](const Declaration &D) {
-      return llvm::any_of(D.Declarators, [&](const Declarator &One) {
-        return One.Candidate >= 0 && !One.Slot.empty() && llvm::is_contained(R.Members, Base.Records.Text.text(One.Name));
-      });
-    });
-    if (Records || isDone(Base, R)) // arrays of structs are decided later
+    bool Records = llvm::any_of(llvm::seq(Base.Records.Candidates.size()), [&](size_t I) { return isMeant(R, I, Base.Records); });
+    if (Records || isDone(R, Base.Arrays.P)) // arrays of structs are decided later
       return llvm::Error::success();
     return llvm::createStringError(Who + " are no arrays of numbers that are allocated beside each other with one size");
   }
 
   bool isKept(const ParallelGroup &G) const {
-    return llvm::any_of(In.O.Project.Arrays, [&](const ArrayRule &R) { return R.Layout == "keep" && namedBy(Base, G, R); });
+    return llvm::any_of(In.O.Project.Arrays, [&](const ArrayRule &R) { return R.Layout == "keep" && meantOf(G, R, Base.Arrays); });
   }
 
+  /// A layout is forced: whatever can take it does.
+  bool takesFirst() const { return !In.O.Layout.empty() && In.O.EmitVariants.empty(); }
+
+  /// All groups; where the first is taken, up to it.
   llvm::Expected<std::vector<FoldTrial>> tryAll() {
     std::vector<FoldTrial> Trials;
     for (ParallelGroup &G : parallelGroups(Base.Arrays)) {
@@ -199,8 +184,11 @@ private:
       if (!T)
         return T.takeError();
       Known.add(std::move(Key), std::move(Kernels), *T);
+      bool Taken = takesFirst() && T->moves();
       if (!T->Silent)
         Trials.push_back(std::move(*T));
+      if (Taken)
+        break;
     }
     return Trials;
   }

@@ -138,9 +138,11 @@ FoldNames foldNames(const ArrayProgram &A, const ParallelGroup &G) {
     Joined = capitalised(Out.Fields.front()) + "Fields";
   if (Joined.empty() || llvm::isDigit(Joined[0]) || Joined.size() == 1)
     Joined = "Fields" + Joined;
-  // Generated names begin with the record's, so none may.
+  // Generated names begin with the record's and go on with another word, so none
+  // may: "Xyz_free" is in the way of "Xyz", and "Xyzd" is not.
   std::string Record = Joined;
-  for (unsigned I = 2; llvm::any_of(Taken, [&](const std::string &T) { return llvm::StringRef(T).starts_with(Record); }); ++I)
+  auto Begins = [&](llvm::StringRef Name) { return Name.consume_front(Record) && (Name.empty() || !llvm::isLower(Name[0])); };
+  for (unsigned I = 2; llvm::any_of(Taken, Begins); ++I)
     Record = Joined + std::to_string(I);
   Out.Record = Record;
   Taken.insert(Record);

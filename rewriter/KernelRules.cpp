@@ -1,6 +1,6 @@
 #include "rewriter/KernelRules.h"
 
-#include "rewriter/Suggest.h"
+#include "analysis/cost/Suggest.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

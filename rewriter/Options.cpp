@@ -1,7 +1,7 @@
 #include "rewriter/Options.h"
 
 #include "layouts/Layout.h"
-#include "rewriter/Suggest.h"
+#include "analysis/cost/Suggest.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"

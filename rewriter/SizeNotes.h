@@ -2,7 +2,7 @@
 // says so when the choice would not be the same at all of them.
 #pragma once
 
-#include "rewriter/Decide.h"
+#include "rewriter/Trials.h"
 
 namespace restride {
 

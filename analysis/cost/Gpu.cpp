@@ -1,6 +1,7 @@
 // Finds a profile by name or path. Shipped profiles lie in the source tree
 // while building, beside the installed executable, or in the install prefix.
 #include "analysis/cost/Gpu.h"
+#include "analysis/cost/Suggest.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -56,13 +57,8 @@ std::vector<std::string> shippedGpus() {
 static Error unknownGpu(StringRef Name, ArrayRef<std::string> Known) {
   if (Known.empty())
     return createStringError("unknown GPU '" + Name + "'; no profiles are installed, give a .yaml file");
-  const std::string *Best = nullptr;
-  unsigned BestDistance = 3; // further apart than two letters is no typo
-  for (const std::string &K : Known)
-    if (unsigned D = StringRef(K).edit_distance(Name.lower(), true, 3); D < BestDistance)
-      Best = &K, BestDistance = D;
-  std::string Hint = Best ? "; did you mean '" + *Best + "'?" : "";
-  return createStringError("unknown GPU '" + Name + "'" + Hint + " (known: " + join(Known, ", ") +
+  SmallVector<StringRef> Names(Known.begin(), Known.end());
+  return createStringError("unknown GPU '" + Name + "'" + didYouMean(Name, Names) + " (known: " + join(Known, ", ") +
                            ", or a .yaml file)");
 }
 

@@ -2,6 +2,7 @@
 // default that holds for all GPUs; an unknown key is an error, because a
 // misspelt constant would silently change a score.
 #include "analysis/cost/Gpu.h"
+#include "analysis/cost/Suggest.h"
 
 #include "yaml-cpp/yaml.h"
 #include "llvm/ADT/STLExtras.h"
@@ -124,13 +125,7 @@ private:
   }
 
   Error unknown(const YAML::Node &At, StringRef Name, ArrayRef<StringRef> Known) {
-    StringRef Best;
-    unsigned BestDistance = std::max<unsigned>(2, Name.size() / 3) + 1;
-    for (StringRef K : Known)
-      if (unsigned D = K.edit_distance_insensitive(Name, true, BestDistance); D < BestDistance)
-        Best = K, BestDistance = D;
-    return error(At.Mark(),
-                 "unknown key '" + Name + "'" + (Best.empty() ? "" : "; did you mean '" + Best.str() + "'?"));
+    return error(At.Mark(), "unknown key '" + Name + "'" + didYouMean(Name, Known));
   }
 
   Error value(const YAML::Node &N, const Key &K, std::string &Out) {

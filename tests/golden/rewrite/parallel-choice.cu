@@ -13,6 +13,8 @@
 
 // CHECK: struct {{.*}}Xyz {
 // CHECK-NEXT:   double x, y, z;
+// CHECK-NEXT: };
+// CHECK-EMPTY:
 
 // CHECK: collect(const Xyz *xyz, const int *corners, double *sum, int n)
 __global__ void collect(const double *x, const double *y, const double *z, const int *corners, double *sum, int n) {

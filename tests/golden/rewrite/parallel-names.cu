@@ -9,6 +9,9 @@
 
 #include <cstdio>
 
+// No generated name begins like this one, which is not in the way.
+struct ParticleXYplane;
+
 // CHECK: // restride: one field of an array of ParticleXY from and to an array of its own.
 __global__ void advance(float *particleX, float *particleY, const int *order, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,11 +1,11 @@
-#include "rewriter/Suggest.h"
+#include "analysis/cost/Suggest.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 namespace restride {
 using namespace llvm;
 
-Error unknownName(StringRef What, StringRef Name, ArrayRef<StringRef> Known) {
+std::string didYouMean(StringRef Name, ArrayRef<StringRef> Known) {
   StringRef Best;
   unsigned Least = std::max<unsigned>(2, Name.size() / 3) + 1;
   for (StringRef K : Known) {
@@ -17,8 +17,12 @@ Error unknownName(StringRef What, StringRef Name, ArrayRef<StringRef> Known) {
       Best = K;
     }
   }
-  std::string Hint = Best.empty() ? "; known: " + join(Known, ", ") : ("; did you mean '" + Best + "'?").str();
-  return createStringError("unknown " + What + " '" + Name + "'" + Hint);
+  return Best.empty() ? "" : ("; did you mean '" + Best + "'?").str();
+}
+
+Error unknownName(StringRef What, StringRef Name, ArrayRef<StringRef> Known) {
+  std::string Hint = didYouMean(Name, Known);
+  return createStringError("unknown " + What + " '" + Name + "'" + (Hint.empty() ? "; known: " + join(Known, ", ") : Hint));
 }
 
 } // namespace restride

@@ -7,6 +7,9 @@
 
 namespace restride {
 
+/// "; did you mean 'soa'?", or nothing where no name of \p Known is close.
+std::string didYouMean(llvm::StringRef Name, llvm::ArrayRef<llvm::StringRef> Known);
+
 /// The error for a name that is not among \p Known, one line:
 /// "unknown layout 'sao'; did you mean 'soa'?", or the list where none is close.
 llvm::Error unknownName(llvm::StringRef What, llvm::StringRef Name, llvm::ArrayRef<llvm::StringRef> Known);
