@@ -1,5 +1,5 @@
 #include "rewriter/Trials.h"
-#include "rewriter/EmitVariants.h"
+#include "rewriter/VariantFiles.h"
 #include "rewriter/SizeNotes.h"
 
 #include "llvm/Support/ThreadPool.h"
