@@ -1,9 +1,9 @@
 #include "rewriter/Calibrate.h"
 
 #include "analysis/cost/Calibration.h"
-#include "ptx/TemporaryFile.h"
+#include "ptx/compile/TemporaryFile.h"
 #include "rewriter/Apply.h"
-#include "rewriter/CudaToolkit.h"
+#include "rewriter/command/CudaToolkit.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"

@@ -2,7 +2,7 @@
 // it on another one.
 #pragma once
 
-#include "rewriter/Options.h"
+#include "rewriter/command/Options.h"
 
 #include "llvm/Support/Error.h"
 

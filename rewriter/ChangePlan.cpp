@@ -1,7 +1,7 @@
 #include "rewriter/ChangePlan.h"
 
-#include "rewriter/Diff.h"
-#include "rewriter/Packed.h"
+#include "rewriter/read/Packed.h"
+#include "rewriter/views/Diff.h"
 
 #include "llvm/Support/Base64.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -3,7 +3,7 @@
 // --apply does what it says or nothing.
 #pragma once
 
-#include "rewriter/Report.h"
+#include "rewriter/decide/Report.h"
 
 #include "llvm/Support/Error.h"
 

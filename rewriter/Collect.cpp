@@ -1,12 +1,12 @@
 #include "rewriter/Collect.h"
 
 #include "rewriter/Apply.h"
-#include "rewriter/Captured.h"
-#include "rewriter/CollectedUnit.h"
-#include "rewriter/InputStamps.h"
-#include "rewriter/Parse.h"
-#include "rewriter/Progress.h"
-#include "rewriter/UnitCompiler.h"
+#include "rewriter/read/Captured.h"
+#include "rewriter/read/CollectedUnit.h"
+#include "rewriter/read/InputStamps.h"
+#include "rewriter/read/Parse.h"
+#include "rewriter/read/Progress.h"
+#include "rewriter/read/UnitCompiler.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"

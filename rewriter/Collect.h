@@ -4,9 +4,9 @@
 // not read again, and --decide parses only text that it changed itself.
 #pragma once
 
-#include "rewriter/CudaToolkit.h"
-#include "rewriter/Options.h"
-#include "rewriter/VariantCompiler.h"
+#include "rewriter/command/CudaToolkit.h"
+#include "rewriter/command/Options.h"
+#include "rewriter/read/VariantCompiler.h"
 
 namespace restride {
 

@@ -1,10 +1,10 @@
 // From a program that was read to the files and folders that its reading hung on.
 #pragma once
 
-#include "rewriter/CudaToolkit.h"
-#include "rewriter/Options.h"
-#include "rewriter/RunInputs.h"
-#include "rewriter/VariantCompiler.h"
+#include "rewriter/command/CudaToolkit.h"
+#include "rewriter/command/Options.h"
+#include "rewriter/command/RunInputs.h"
+#include "rewriter/read/VariantCompiler.h"
 
 namespace restride {
 

@@ -1,7 +1,7 @@
 // --emit-variants: every variant as source, with its PTX beside it.
 #pragma once
 
-#include "rewriter/Report.h"
+#include "rewriter/decide/Report.h"
 
 namespace restride {
 

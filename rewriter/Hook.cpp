@@ -1,6 +1,6 @@
 #include "rewriter/Hook.h"
 
-#include "rewriter/QuickLook.h"
+#include "rewriter/command/QuickLook.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,7 +1,7 @@
 // --hook: the files of a commit, which are seldom a whole program.
 #pragma once
 
-#include "rewriter/Options.h"
+#include "rewriter/command/Options.h"
 
 namespace restride {
 

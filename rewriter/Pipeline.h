@@ -2,8 +2,8 @@
 // score, choose. Writes no file; what to do with the report is the caller's.
 #pragma once
 
-#include "rewriter/Options.h"
-#include "rewriter/Report.h"
+#include "rewriter/command/Options.h"
+#include "rewriter/decide/Report.h"
 
 #include "llvm/Support/Error.h"
 

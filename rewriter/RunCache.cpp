@@ -1,9 +1,9 @@
 #include "rewriter/RunCache.h"
 
-#include "ptx/ToolkitHeaders.h"
+#include "ptx/compile/ToolkitHeaders.h"
 #include "rewriter/Apply.h"
-#include "rewriter/InputStamps.h"
-#include "rewriter/Packed.h"
+#include "rewriter/read/InputStamps.h"
+#include "rewriter/read/Packed.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/CachePruning.h"

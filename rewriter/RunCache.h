@@ -7,7 +7,7 @@
 // what the run printed.
 #pragma once
 
-#include "rewriter/InputStamps.h"
+#include "rewriter/read/InputStamps.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

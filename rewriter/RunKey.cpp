@@ -1,6 +1,6 @@
 #include "rewriter/RunKey.h"
 
-#include "rewriter/CudaToolkit.h"
+#include "rewriter/command/CudaToolkit.h"
 
 #include "clang/Basic/Version.h"
 #include "llvm/ADT/SmallString.h"

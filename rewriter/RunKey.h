@@ -1,7 +1,7 @@
 // What the output of a run hangs on, beside the contents of files.
 #pragma once
 
-#include "rewriter/Options.h"
+#include "rewriter/command/Options.h"
 
 #include "llvm/ADT/ArrayRef.h"
 

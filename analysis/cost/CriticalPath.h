@@ -10,7 +10,7 @@
 #pragma once
 
 #include "analysis/cost/Gpu.h"
-#include "ptx/ControlFlow.h"
+#include "ptx/flow/ControlFlow.h"
 
 #include "llvm/ADT/ArrayRef.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/cost/Gpu.h"
-#include "ptx/Module.h"
+#include "ptx/parse/Module.h"
 
 namespace restride::cost {
 

@@ -2,7 +2,7 @@
 // likes and ptxas decides; what it needs is about what is live at once.
 #pragma once
 
-#include "ptx/ControlFlow.h"
+#include "ptx/flow/ControlFlow.h"
 
 namespace restride::cost {
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "analysis/cost/Gpu.h"
-#include "ptx/Execute.h"
-#include "ptx/Module.h"
+#include "ptx/execute/Execute.h"
+#include "ptx/parse/Module.h"
 
 #include <string>
 #include <vector>

@@ -2,7 +2,7 @@
 
 #include "analysis/cost/ThesisModel.h"
 #include "analysis/cost/ThroughputModel.h"
-#include "ptx/Inline.h"
+#include "ptx/parse/Inline.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -2,7 +2,7 @@
 // view prints.
 #pragma once
 
-#include "ptx/Execute.h"
+#include "ptx/execute/Execute.h"
 
 #include <string>
 #include <vector>

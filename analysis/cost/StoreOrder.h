@@ -6,7 +6,7 @@
 // which the compiler knows nothing.
 #pragma once
 
-#include "ptx/Module.h"
+#include "ptx/parse/Module.h"
 
 #include "llvm/ADT/DenseMap.h"
 

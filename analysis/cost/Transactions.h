@@ -2,7 +2,7 @@
 // of its lanes. A vector access (.v2, .v4) is one request.
 #pragma once
 
-#include "ptx/Execute.h"
+#include "ptx/execute/Execute.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"

@@ -4,8 +4,8 @@
 // node a cost per visit; the kernel costs the weighted sum.
 #pragma once
 
-#include "ptx/ControlFlow.h"
-#include "ptx/Execute.h"
+#include "ptx/execute/Execute.h"
+#include "ptx/flow/ControlFlow.h"
 
 namespace restride::cost {
 

@@ -2,7 +2,7 @@
 // that restride was not.
 #pragma once
 
-#include "rewriter/Report.h"
+#include "rewriter/decide/Report.h"
 
 #include "llvm/Support/raw_ostream.h"
 

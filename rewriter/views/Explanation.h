@@ -2,7 +2,7 @@
 // what its warps ask of memory, where that is found, and what was assumed.
 #pragma once
 
-#include "rewriter/Report.h"
+#include "rewriter/decide/Report.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -1,5 +1,5 @@
 #include "rewriter/views/FixesView.h"
-#include "rewriter/Diff.h"
+#include "rewriter/views/Diff.h"
 
 #include "clang/Tooling/ReplacementsYaml.h"
 

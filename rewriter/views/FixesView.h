@@ -1,7 +1,7 @@
 // What would change, for clang-apply-replacements.
 #pragma once
 
-#include "rewriter/Report.h"
+#include "rewriter/decide/Report.h"
 
 #include "llvm/Support/Error.h"
 

@@ -1,7 +1,7 @@
 // What a layout changes where, as notes: the field, and the sectors that a request for it touches.
 #pragma once
 
-#include "rewriter/Report.h"
+#include "rewriter/decide/Report.h"
 
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "rewriter/views/HtmlView.h"
 
-#include "rewriter/Diff.h"
+#include "rewriter/views/Diff.h"
 #include "rewriter/views/JsonView.h"
 
 #include "llvm/ADT/StringRef.h"

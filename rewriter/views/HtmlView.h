@@ -2,7 +2,7 @@
 // script that draws them.
 #pragma once
 
-#include "rewriter/Report.h"
+#include "rewriter/decide/Report.h"
 
 #include "llvm/Support/Error.h"
 

@@ -1,7 +1,7 @@
 // A report as JSON, version 1. Keys keep their order; units are in their names.
 #pragma once
 
-#include "rewriter/Report.h"
+#include "rewriter/decide/Report.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/raw_ostream.h"

@@ -1,7 +1,7 @@
 // Findings as SARIF 2.1.0, which code hosts show beside the lines of a change.
 #pragma once
 
-#include "rewriter/Report.h"
+#include "rewriter/decide/Report.h"
 
 #include "llvm/Support/raw_ostream.h"
 

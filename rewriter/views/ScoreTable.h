@@ -1,7 +1,7 @@
 // Layouts against kernels, in predicted cycles.
 #pragma once
 
-#include "rewriter/Report.h"
+#include "rewriter/decide/Report.h"
 
 #include "llvm/Support/raw_ostream.h"
 

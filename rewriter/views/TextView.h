@@ -2,7 +2,7 @@
 // table of predicted cycles and where they come from.
 #pragma once
 
-#include "rewriter/Report.h"
+#include "rewriter/decide/Report.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -1,7 +1,7 @@
 // How long scoring takes, beside compiling: parsing PTX, executing warps,
 // simulating caches. README.md beside this file has command lines.
 #include "analysis/cost/Rank.h"
-#include "ptx/Module.h"
+#include "ptx/parse/Module.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,7 +1,7 @@
 // The PTX that both compilers made of inputs/*.cu.
 #pragma once
 
-#include "ptx/Module.h"
+#include "ptx/parse/Module.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"

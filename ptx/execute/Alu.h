@@ -1,0 +1,58 @@
+// Computes what one instruction does to registers: 32 lanes, integers exactly,
+// everything else as a repeatable pseudo-random value that is marked as unknown.
+#pragma once
+
+#include "ptx/execute/Program.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <array>
+
+namespace restride::ptx {
+
+using Lanes = std::array<uint64_t, 32>;
+
+struct RegisterFile {
+  std::vector<Lanes> Values; ///< per slot; zero-extended to the register's width
+  /// Per slot, bit per lane: the value comes from loaded or floating-point data.
+  std::vector<uint32_t> Unknown;
+  uint32_t Carry = 0; ///< bit per lane, of add.cc and sub.cc
+  /// Per instruction: comparisons of one unknown value by all lanes so far.
+  llvm::DenseMap<const void *, unsigned> Coins;
+};
+
+/// Mixes \p X into 64 pseudo-random bits.
+inline uint64_t scramble(uint64_t X) {
+  X ^= X >> 31;
+  X *= 0x9E3779B97F4A7C15ull;
+  X ^= X >> 29;
+  X *= 0xBF58476D1CE4E5B9ull;
+  return X ^ (X >> 32);
+}
+
+/// A pseudo-random number in [0, \p Count), taken from \p Seed.
+inline uint64_t randomBelow(uint64_t Seed, uint64_t Count) { return Count ? scramble(Seed) % Count : 0; }
+
+/// What stands for integers that follow from data.
+struct DataIntegers {
+  uint64_t Elements = 0; ///< they lie in [0, Elements)
+  bool Local = false;    ///< near the number of the thread, and not anywhere
+  uint64_t FirstThread = 0; ///< the number of lane 0 in the grid
+
+  uint64_t value(unsigned Lane, uint64_t Seed) const {
+    if (!Local || !Elements)
+      return randomBelow(Seed, Elements);
+    return near(Lane, Seed, 8) % Elements;
+  }
+  /// At most \p Distance from the lane's number.
+  uint64_t near(unsigned Lane, uint64_t Seed, uint64_t Distance) const {
+    const uint64_t Moved = FirstThread + Lane + randomBelow(Seed, 2 * Distance + 1);
+    return Moved < Distance ? 0 : Moved - Distance;
+  }
+};
+
+/// Executes \p Op for the lanes in \p Mask. \p Data are integers made from
+/// floating-point values.
+void compute(const Program &P, const MicroOp &Op, uint32_t Mask, const DataIntegers &Data, RegisterFile &R);
+
+} // namespace restride::ptx

@@ -1,0 +1,82 @@
+// The arithmetic unit while it executes one instruction. Its member functions
+// are one per kind of instruction, over Alu*.cpp.
+#pragma once
+
+#include "ptx/execute/Alu.h"
+
+#include <bit>
+
+namespace restride::ptx {
+
+/// One instruction's view of the registers.
+class AluUnit {
+public:
+  AluUnit(const Program &P, const MicroOp &Op, uint32_t Mask, RegisterFile &R) : P(P), Op(Op), Mask(Mask), R(R) {}
+
+  const Lanes &source(unsigned I) const {
+    static constexpr Lanes Zeros{};
+    const Slot S = I < Op.SrcCount ? P.Slots[Op.FirstSrc + I] : -1;
+    return S < 0 ? Zeros : R.Values[S];
+  }
+  uint32_t unknown(unsigned I) const {
+    const Slot S = I < Op.SrcCount ? P.Slots[Op.FirstSrc + I] : -1;
+    return S < 0 ? 0 : R.Unknown[S];
+  }
+  uint32_t unknownSources() const {
+    uint32_t U = 0;
+    for (unsigned I = 0; I < Op.SrcCount; ++I)
+      U |= unknown(I);
+    return U;
+  }
+  /// A predicate source with its inversion.
+  bool predicate(unsigned I, unsigned Lane) const {
+    return ((source(I)[Lane] & 1) != 0) != ((Op.NegatedSources >> I & 1) != 0);
+  }
+
+  /// Writes Fn(lane) to destination \p D, cut to \p Bits.
+  template <typename FnT> void write(unsigned D, unsigned Bits, uint32_t Unknown, FnT Fn) {
+    const Slot S = D < Op.DestCount ? P.Slots[Op.FirstDest + D] : -1;
+    if (S < 0)
+      return;
+    Lanes &Out = R.Values[S];
+    if (Mask == ~0u) {
+      for (unsigned L = 0; L < 32; ++L)
+        Out[L] = lowBits(Fn(L), Bits);
+    } else {
+      for (uint32_t Rest = Mask; Rest; Rest &= Rest - 1) {
+        const unsigned L = unsigned(std::countr_zero(Rest));
+        Out[L] = lowBits(Fn(L), Bits);
+      }
+    }
+    R.Unknown[S] = (R.Unknown[S] & ~Mask) | (Unknown & Mask);
+  }
+  template <typename FnT> void result(FnT Fn) { write(0, Op.Bits, unknownSources(), Fn); }
+
+  void run(const DataIntegers &Data);
+
+private:
+  void opaque();
+  void addOrSubtract();
+  void multiply();
+  void divide();
+  /// What min and the like give: \p Kept. If \p Clamps, that is a known bound on
+  /// an unknown \p Other, and the result is some value up to it.
+  uint64_t clamped(uint64_t Kept, uint64_t Other, bool Clamps) const;
+  void minOrMax();
+  void shift();
+  void bitField();
+  void bitCount();
+  void permute();
+  void move();
+  void convert(const DataIntegers &Data);
+  void convertAddress();
+  void compare();
+  void select();
+
+  const Program &P;
+  const MicroOp &Op;
+  const uint32_t Mask;
+  RegisterFile &R;
+};
+
+} // namespace restride::ptx

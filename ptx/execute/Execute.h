@@ -1,0 +1,141 @@
+// Executes the integer part of a PTX function for the 32 lanes of one warp, to
+// see the addresses it touches. Symbolic normal forms break on the shifts,
+// masks, fix-ups and divergence of real PTX; executing does not.
+//
+// Floating-point values and loaded data are not computed. A loaded value is a
+// leaf: the same address gives the same pseudo-random value, each lane its own.
+// What was stored to local or shared memory before is read back as it is.
+//
+// Loaded integers compare as what they are, indices in range, with other values;
+// tests of floating-point values, for equality and against thresholds fall to
+// each lane at random, the same for the same values. Then a branch goes as the
+// lanes' predicates say, except that
+//  - one that leaves the function (a guard) is not taken if it depends on a leaf
+//    or on an argument nobody knows (`if (i >= n) return`),
+//  - one that skips a loop whose bounds are loaded is not taken,
+//  - one that leaves a loop by data is taken after ExecuteLimits::DataLoopTrips.
+//
+// Counted loops are cut short and their weights scaled to the true trip count,
+// so that a loop of a million trips costs as little as one of 64.
+//
+// Calls are not followed: run inlineCalls (Inline.h) first.
+#pragma once
+
+#include "ptx/flow/ControlFlow.h"
+
+#include <array>
+#include <memory>
+
+namespace restride::ptx {
+
+struct Dim3 {
+  uint32_t X = 1, Y = 1, Z = 1;
+  uint64_t count() const { return uint64_t(X) * Y * Z; }
+  bool operator==(const Dim3 &) const = default;
+};
+
+/// How the integers lie that are loaded through a pointer. Sorted: an entry is the
+/// one before it or up to 2 more, as of a sorted list with an entry per element.
+/// Local: a thread's are within 64 of its own number in the grid.
+enum class IndexOrder : uint8_t { Random, Sorted, Local };
+
+/// What is known or assumed about one launch.
+struct LaunchFacts {
+  Dim3 Grid{1024, 1, 1}, Block{256, 1, 1};
+  uint64_t DynamicSharedBytes = 0;
+  /// By source parameter position: value of an integer argument. A missing
+  /// integer argument has the value DefaultInteger.
+  std::vector<std::optional<int64_t>> Arguments;
+  int64_t DefaultInteger = 4096;
+  /// Elements behind pointers: loaded 32- and 64-bit integers fall in [0, Elements).
+  uint64_t Elements = 1u << 22;
+  /// By source parameter position, and by pointer in that parameter: bytes
+  /// behind the pointer, 0 where they are not known. Addresses that come from
+  /// loaded data stay inside.
+  std::vector<std::vector<uint64_t>> PointerBytes;
+  /// Loaded integers lie near the thread's own number, as in data that somebody
+  /// sorted; addresses that follow from them are none that DependsOnLoad.
+  bool LocalData = false;
+  /// By source parameter position; a missing one is Random. Others than random
+  /// values are known: what follows from them is computed, and no leaf.
+  std::vector<IndexOrder> Orders;
+  /// That a lane runs the body of a branch that data decides; none: as compared.
+  std::optional<double> BodyProbability;
+};
+
+/// One warp-wide memory instruction as it was executed.
+struct Request {
+  unsigned Instruction = 0; ///< index in Function::Body
+  uint32_t Mask = 0;        ///< lanes that took part
+  /// Bytes. Global: synthetic bases, one 1<<40 range per pointer. Shared:
+  /// offset in the block's shared memory. Local: as the hardware interleaves
+  /// it, so that lanes at the same offset are neighbours.
+  std::array<uint64_t, 32> Address{};
+  bool DependsOnLoad = false; ///< the address comes from loaded data (indirect)
+  Space Mem = Space::Global;  ///< Global, Shared or Local: generic addresses are resolved
+};
+
+/// What one loop did, summed over the times it was entered.
+struct LoopTrips {
+  uint64_t Entries = 0;
+  uint64_t Executed = 0; ///< trips that ran
+  double True = 0;       ///< trips without cutting short; equals Executed where the counter is not known
+  bool Known = false;    ///< the loop was counted: True is exact
+};
+
+/// Where the body of a loop begins once more.
+struct TripStart {
+  size_t Request = 0;  ///< index in WarpTrace::Requests of the first one since
+  bool Enters = false; ///< the loop's first trip since it was entered
+};
+
+struct WarpTrace {
+  std::vector<Request> Requests;    ///< in program order; global, generic, shared, local
+  std::vector<uint64_t> Executions; ///< per instruction: times issued (warp-wide, any lane)
+  /// Per instruction: lanes active, summed over executions (for divergence).
+  std::vector<uint64_t> ActiveLanes;
+  std::vector<uint64_t> BlockVisits; ///< per basic block, as executed
+  std::vector<double> BlockWeight;   ///< per basic block: visits with loops at their true trip counts
+  std::vector<LoopTrips> Loops;      ///< as ControlFlow::Loops
+  std::vector<std::vector<TripStart>> TripStarts; ///< per loop, in the order they ran
+  /// A limit was hit: Requests are of the part before, apart from a few more
+  /// per instruction; loops went on with one trip each, so BlockWeight holds.
+  bool Truncated = false;
+  std::vector<std::string> Warnings; ///< what was approximated, in words, deduplicated
+};
+
+struct ExecuteLimits {
+  uint64_t MaxRequests = 3000;
+  uint64_t MaxInstructions = 400000; ///< warp-wide; twice as many end the run wherever it is
+  /// Trips after which a loop whose exit depends on loaded or float data leaves.
+  uint64_t DataLoopTrips = 16;
+  /// Trips after which a counted loop leaves, its registers as after the last.
+  uint64_t MaxTripsPerLoop = 64;
+};
+
+class Program;
+
+/// Executes warps of one function, decoding it once. Thread safe.
+class WarpExecutor {
+public:
+  /// \p F and \p C must outlive the executor.
+  WarpExecutor(const Function &F, const ControlFlow &C);
+  ~WarpExecutor();
+  WarpExecutor(WarpExecutor &&) noexcept;
+
+  /// Runs warp \p Warp of block \p BlockIndex. Diverged lanes meet again at the
+  /// first block that all can reach, inner loops before what follows them.
+  WarpTrace run(const LaunchFacts &L, Dim3 BlockIndex, unsigned Warp, const ExecuteLimits &Limits) const;
+
+private:
+  std::unique_ptr<const Program> P;
+};
+
+/// One warp, when no other follows.
+WarpTrace execute(const Function &F, const ControlFlow &C, const LaunchFacts &L, Dim3 BlockIndex, unsigned Warp,
+                  const ExecuteLimits &Limits);
+
+/// Counts per block and loop, then one line per request.
+std::string dump(const Function &F, const WarpTrace &T);
+
+} // namespace restride::ptx

@@ -1,0 +1,91 @@
+#include "ptx/execute/LoopTracker.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace restride::ptx;
+
+static uint32_t placeOf(const Loop &L, unsigned Block) {
+  return uint32_t(llvm::lower_bound(L.Blocks, Block) - L.Blocks.begin());
+}
+
+LoopTracker::LoopTracker(const Program &P)
+    : P(P), States(P.C.Loops.size()), Totals(P.C.Loops.size()), Starts(P.C.Loops.size()), Weights(P.C.Blocks.size()),
+      PlaceInLoop(P.C.Blocks.size()), PlaceInParent(P.C.Loops.size()) {
+  const ControlFlow &C = P.C;
+  for (unsigned B = 0; B < C.Blocks.size(); ++B)
+    if (C.LoopOf[B] >= 0)
+      PlaceInLoop[B] = placeOf(C.Loops[C.LoopOf[B]], B);
+  for (unsigned L = 0; L < C.Loops.size(); ++L) {
+    States[L].Visits.resize(C.Loops[L].Blocks.size());
+    if (C.Loops[L].Parent >= 0)
+      for (unsigned B : C.Loops[L].Blocks)
+        PlaceInParent[L].push_back(placeOf(C.Loops[C.Loops[L].Parent], B));
+  }
+}
+
+void LoopTracker::enter(int From, unsigned To) {
+  for (int L = P.C.LoopOf[To]; L >= 0; L = P.C.Loops[L].Parent) {
+    if (States[L].Active || (From >= 0 && P.C.inLoop(unsigned(From), L)))
+      continue;
+    State &S = States[L];
+    S.Active = true;
+    S.HeaderVisits = 0;
+    S.DataBranch = false;
+    S.Scale = 1;
+    S.TrueTrips = 0;
+  }
+}
+
+void LoopTracker::visit(unsigned Block, size_t Requests) {
+  const int L = P.C.LoopOf[Block];
+  if (L < 0) {
+    Weights[Block] += 1;
+    return;
+  }
+  States[L].Visits[PlaceInLoop[Block]] += 1;
+  if (P.C.Loops[L].Header != Block)
+    return;
+  Starts[L].push_back({Requests, States[L].HeaderVisits == 0});
+  ++States[L].HeaderVisits;
+}
+
+uint64_t LoopTracker::trips(int L) const {
+  const std::optional<ExitTest> &Test = P.Loops[L].Inductions.Test;
+  const uint64_t Visits = States[L].HeaderVisits;
+  return Test && Test->TestsAtTop && Visits ? Visits - 1 : Visits;
+}
+
+void LoopTracker::cut(int L, uint64_t Left) {
+  const uint64_t Done = trips(L);
+  States[L].TrueTrips = double(Done) + double(Left);
+  States[L].Scale = Done ? States[L].TrueTrips / double(Done) : 1;
+}
+
+void LoopTracker::markDataBranch(int L) {
+  for (; L >= 0; L = P.C.Loops[L].Parent)
+    States[L].DataBranch = true;
+}
+
+void LoopTracker::leave(int L) {
+  State &S = States[L];
+  if (!S.Active)
+    return;
+  S.Active = false;
+  ++Totals[L].Entries;
+  Totals[L].Executed += trips(L);
+  Totals[L].True += S.TrueTrips > 0 ? S.TrueTrips : double(trips(L));
+  Totals[L].Known = S.Counted && !S.DataExit;
+  const Loop &Here = P.C.Loops[L];
+  for (size_t I = 0; I < S.Visits.size(); ++I) {
+    if (S.Visits[I] == 0)
+      continue;
+    double &To = Here.Parent >= 0 ? States[Here.Parent].Visits[PlaceInParent[L][I]] : Weights[Here.Blocks[I]];
+    To += S.Visits[I] * S.Scale;
+    S.Visits[I] = 0;
+  }
+}
+
+void LoopTracker::finish() {
+  for (int L = int(States.size()) - 1; L >= 0; --L) // inner loops come later
+    leave(L);
+}

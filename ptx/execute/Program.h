@@ -1,0 +1,175 @@
+// A function made ready to execute: operands as slot numbers, names as
+// addresses, branches with what they mean for loops. No strings are left, so
+// that the inner loop only computes.
+#pragma once
+
+#include "ptx/execute/AddressMap.h"
+#include "ptx/execute/Execute.h"
+#include "ptx/flow/ControlFlow.h"
+#include "ptx/flow/Induction.h"
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace restride::ptx {
+
+/// What a special register holds; the rest of them are 0.
+enum class Special : uint8_t {
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  LaneId,
+  WarpId,
+  WarpCount,
+  LaneMaskEq,
+  LaneMaskLe,
+  LaneMaskLt,
+  LaneMaskGe,
+  LaneMaskGt,
+  DynamicShared,
+  One,
+  Zero,
+  Unpredictable,
+};
+
+/// A slot that no instruction writes: an immediate, address or special register.
+struct ConstantSlot {
+  bool IsSpecial = false;
+  Special Which = Special::Zero;
+  uint64_t Value = 0;
+};
+
+/// Slot number: below the register count a register, from there on a constant;
+/// -1: none.
+using Slot = int;
+
+struct MicroOp {
+  Opcode Op = Opcode::Nop;
+  Space Mem = Space::None;
+  uint8_t Bits = 0, SrcBits = 0; ///< widths; results are kept zero-extended to Bits
+  bool Signed = false, SrcSigned = false;
+  bool Float = false, SrcFloat = false;
+  Relation Compare = Relation::Equal; ///< Setp, Set
+  uint8_t Variant = 0;                ///< meaning depends on Op, see Program.cpp
+  uint8_t NegatedSources = 0;         ///< bit per source: predicate is inverted
+  uint8_t DestCount = 0, SrcCount = 0;
+  bool GuardNegated = false;
+  bool IsPointer = false;   ///< loads: a 64-bit result is a pointer
+  uint8_t ElementBytes = 0; ///< memory: of one vector element
+  uint8_t Vector = 1;       ///< memory: elements
+  Slot Guard = -1, Address = -1;
+  int64_t Offset = 0;                   ///< of Address, bytes
+  uint32_t FirstDest = 0, FirstSrc = 0; ///< in Program::Slots
+};
+
+/// Variant of Op::Setp and Op::Set: how the comparison joins a third operand.
+enum class Join : uint8_t { None, And, Or, Xor };
+/// Variant of Selp: 1 if it limits a value that its predicate compares.
+/// Variant of Add and Sub.
+enum CarryFlags : uint8_t { ReadsCarry = 1, WritesCarry = 2 };
+/// Variant of Shf, Shfl, Vote, Redux and others with a mode suffix.
+enum class Mode : uint8_t {
+  None,
+  Left,
+  Right,
+  LeftClamp,
+  RightClamp,
+  Up,
+  Down,
+  Butterfly,
+  Index,
+  Any,
+  All,
+  Uniform,
+  Ballot,
+  Add,
+  Min,
+  Max,
+  And,
+  Or,
+  Xor,
+  ToSpace,
+  ShiftAmount,
+};
+
+/// A branch and the loop it leaves, if it does.
+struct BranchInfo {
+  uint32_t Taken = 0, Next = 0; ///< blocks; Next == block count: past the end
+  int Loop = -1;                ///< innermost loop around it
+  int ExitLoop = -1;            ///< innermost loop that one side leaves and the other does not
+  bool TakenExits = false;
+  int8_t Leaves = 0;      ///< 1: the taken side leaves the function, 2: the other one, 0: neither
+  bool IsCounted = false; ///< it is the ExitTest of ExitLoop
+  bool IsMerged = false;  ///< its predicate is set in several places, by the path taken
+  /// Leaves != 0: positions of the parameters that the predicate follows from.
+  std::vector<unsigned> Parameters;
+  /// It only asks whether a loop runs at all. 1: the taken side skips the loop,
+  /// 2: the other one, 0: no such branch.
+  int8_t SkipsLoop = 0;
+  /// An `if`, not a loop's or a guard's, whose body is 1: the taken side, 2: the other one.
+  int8_t Body = 0;
+  int Compare = -1; ///< the one Setp that decides it; -1: not as simple
+};
+
+struct LoopInfo {
+  LoopInductions Inductions;
+  Slot Bound = -1;           ///< slot of ExitTest::Bound
+  bool HasOtherExit = false; ///< more than one branch leaves it
+  uint64_t Unroll = 1;       ///< source trips per trip, guessed from the step
+};
+
+class Program {
+public:
+  Program(const Function &F, const ControlFlow &C);
+
+  const Function &F;
+  const ControlFlow &C;
+  AddressMap Addresses;
+  unsigned Registers = 0;
+  std::vector<ConstantSlot> Constants;       ///< slots from Registers on
+  std::vector<MicroOp> Ops;                  ///< as Function::Body
+  std::vector<Slot> Slots;                   ///< operand lists
+  std::vector<BranchInfo> Branches;          ///< per block: its last instruction, if a Bra
+  std::vector<std::vector<uint32_t>> Tables; ///< BrxIdx: target blocks, MicroOp::Offset indexes this
+  std::vector<LoopInfo> Loops;
+  /// Per block: place in the order of execution for diverged lanes. Control
+  /// flow order, all blocks of a loop together.
+  std::vector<uint32_t> Rank;
+  /// Per register: only ever holds loaded or copied integers, so not negative.
+  llvm::BitVector NonNegative;
+  /// Per register: only ever holds a few low bits (x & 3): as likely to have one
+  /// of their values as another.
+  llvm::BitVector FewBits;
+  std::vector<std::string> Warnings;
+
+private:
+  Slot slot(const Operand &Op);
+  Slot constant(uint64_t Value);
+  MicroOp decode(unsigned Index, const llvm::BitVector &Pointers);
+  void decodeBranches();
+  void decodeLoops();
+  void orderBlocks();
+  void findRanges();
+  void findClamps();
+  bool leavesFunction(unsigned Block) const;
+  /// Registers that \p Register is computed from, itself included; as far as a
+  /// bounds check goes.
+  std::vector<int> registersBehind(int Register) const;
+  std::vector<unsigned> parametersBehind(int Register) const;
+  int8_t skipsLoop(unsigned Block, const BranchInfo &Info, int Guard) const;
+  int8_t bodyOf(unsigned Block, const BranchInfo &Info) const;
+
+  llvm::DenseMap<uint64_t, Slot> LiteralSlot;
+  std::vector<std::vector<unsigned>> Writes; ///< per register: instructions; only while decoding
+};
+
+} // namespace restride::ptx

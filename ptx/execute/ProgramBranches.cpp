@@ -1,0 +1,175 @@
+// What each branch of a function means to execution: which loop it leaves,
+// whether it is a guard.
+#include "ptx/execute/Program.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace restride::ptx;
+
+bool Program::leavesFunction(unsigned Block) const {
+  constexpr unsigned MaxHops = 4;
+  for (unsigned Hop = 0; Hop < MaxHops; ++Hop) {
+    if (Block >= C.Blocks.size())
+      return true;
+    const struct Block &B = C.Blocks[Block];
+    for (unsigned I = B.Begin; I < B.End; ++I)
+      if (F.Body[I].isMemory() || F.Body[I].Op == Opcode::CpAsync)
+        return false;
+    if (B.Succs.empty())
+      return true;
+    if (B.Succs.size() > 1)
+      return false;
+    Block = B.Succs[0];
+  }
+  return false;
+}
+
+std::vector<int> Program::registersBehind(int Register) const {
+  std::vector<int> Out, Work{Register};
+  llvm::BitVector Seen(Registers);
+  constexpr unsigned MaxRegisters = 64;
+  while (!Work.empty() && Out.size() < MaxRegisters) {
+    const int R = Work.back();
+    Work.pop_back();
+    if (R < 0 || R >= int(Registers) || Seen[unsigned(R)])
+      continue;
+    Seen.set(unsigned(R));
+    Out.push_back(R);
+    for (unsigned At : Writes[size_t(R)]) {
+      const MicroOp &Op = Ops[At];
+      if (Op.Op != Opcode::Ld && Op.Op != Opcode::LdParam)
+        for (unsigned S = 0; S < Op.SrcCount; ++S)
+          Work.push_back(Slots[Op.FirstSrc + S]);
+    }
+  }
+  return Out;
+}
+
+std::vector<unsigned> Program::parametersBehind(int Register) const {
+  std::vector<unsigned> Out;
+  for (int R : registersBehind(Register))
+    for (unsigned At : Writes[size_t(R)]) {
+      const MicroOp &Op = Ops[At];
+      if (Op.Op != Opcode::LdParam || Op.Address < int(Registers))
+        continue;
+      const uint64_t Offset = Constants[size_t(Op.Address) - Registers].Value + uint64_t(Op.Offset);
+      if (const ParameterSlot *P = Addresses.parameterAt(Offset))
+        Out.push_back(P->Position);
+    }
+  return Out;
+}
+
+/// `if (start < end)` before a loop from start to end: one side runs into the
+/// loop, the other to where both meet, and both count with the same loaded data.
+int8_t Program::skipsLoop(unsigned Block, const BranchInfo &Info, int Guard) const {
+  if (Info.Next >= C.Blocks.size() || C.Ipdom[Block] < 0)
+    return 0;
+  const unsigned Meet = unsigned(C.Ipdom[Block]);
+  if (Meet != Info.Taken && Meet != Info.Next)
+    return 0;
+  const unsigned Side = Meet == Info.Taken ? Info.Next : Info.Taken;
+  auto Loads = [&](int Register) {
+    std::vector<int> Out;
+    for (int R : registersBehind(Register))
+      if (llvm::any_of(Writes[size_t(R)], [&](unsigned At) { return Ops[At].Op == Opcode::Ld; }))
+        Out.push_back(R);
+    return Out;
+  };
+  for (unsigned L = 0; L < C.Loops.size(); ++L) {
+    const std::optional<ExitTest> &Test = Loops[L].Inductions.Test;
+    if (!Test || C.Loops[L].Parent != C.LoopOf[Block] || !C.dominates(Side, C.Loops[L].Header))
+      continue;
+    std::vector<int> Counts = Loads(Test->Counter);
+    llvm::append_range(Counts, Loads(Loops[L].Bound));
+    if (llvm::any_of(Loads(Guard), [&](int R) { return llvm::is_contained(Counts, R); }))
+      return Meet == Info.Taken ? 1 : 2;
+  }
+  return 0;
+}
+
+/// The side that is not where both meet; of two such the one that comes first in the source.
+int8_t Program::bodyOf(unsigned Block, const BranchInfo &Info) const {
+  if (Info.Next >= C.Blocks.size() || Info.Taken >= C.Blocks.size())
+    return 0;
+  auto Meets = [&](unsigned Side) { // at once, or with nothing but a branch between
+    const struct Block &B = C.Blocks[Side];
+    const bool IsHop = B.End - B.Begin == 1 && B.Succs.size() == 1 && F.Body[B.Begin].Op == Opcode::Bra;
+    return C.Ipdom[Block] == int(IsHop ? B.Succs[0] : Side) || C.Ipdom[Block] == int(Side);
+  };
+  if (Meets(Info.Taken) != Meets(Info.Next))
+    return Meets(Info.Taken) ? 2 : 1;
+  auto Line = [&](unsigned B) { return F.Body[C.Blocks[B].Begin].Loc.Line; };
+  return Line(Info.Taken) < Line(Info.Next) ? 1 : 2;
+}
+
+void Program::decodeBranches() {
+  const unsigned End = unsigned(C.Blocks.size());
+  Branches.resize(End);
+  for (unsigned B = 0; B < End; ++B) {
+    const Block &Here = C.Blocks[B];
+    BranchInfo &Info = Branches[B];
+    Info.Taken = Info.Next = B + 1;
+    if (Here.Begin == Here.End)
+      continue;
+    const Instruction &Last = F.Body[Here.End - 1];
+    if (Last.Op == Opcode::BrxIdx) {
+      std::vector<uint32_t> Table;
+      for (const std::string &Target : Last.Targets)
+        if (std::optional<unsigned> At = F.label(Target))
+          Table.push_back(C.blockOf(*At));
+      Ops[Here.End - 1].Offset = int64_t(Tables.size());
+      Tables.push_back(std::move(Table));
+      continue;
+    }
+    if (Last.Op != Opcode::Bra || Here.Succs.empty())
+      continue;
+    Info.Loop = C.LoopOf[B];
+    Info.IsMerged = Last.Guard >= 0 && Writes[size_t(Last.Guard)].size() > 1;
+    Info.Taken = Here.Succs[0];
+    if (Here.Succs.size() < 2)
+      continue;
+    const bool TakenLeaves = leavesFunction(Info.Taken), NextLeaves = leavesFunction(Info.Next);
+    if (TakenLeaves != NextLeaves)
+      Info.Leaves = TakenLeaves ? 1 : 2;
+    for (int L = C.LoopOf[B]; L >= 0 && Info.ExitLoop < 0; L = C.Loops[L].Parent) {
+      const bool TakenStays = C.inLoop(Info.Taken, L), NextStays = C.inLoop(Info.Next, L);
+      if (TakenStays == NextStays)
+        continue;
+      Info.ExitLoop = L;
+      Info.TakenExits = !TakenStays;
+      const std::optional<ExitTest> &Test = Loops[L].Inductions.Test;
+      Info.IsCounted = Test && Test->Branch == Here.End - 1;
+    }
+    if (Info.ExitLoop >= 0 || Last.Guard < 0)
+      continue;
+    if (Info.Leaves)
+      Info.Parameters = parametersBehind(Last.Guard);
+    Info.SkipsLoop = skipsLoop(B, Info, Last.Guard);
+    if (!Info.Leaves && !Info.SkipsLoop)
+      Info.Body = bodyOf(B, Info);
+    const std::vector<unsigned> &Decided = Writes[size_t(Last.Guard)];
+    if (Decided.size() == 1 && Ops[Decided[0]].Op == Opcode::Setp && Ops[Decided[0]].SrcCount == 2)
+      Info.Compare = int(Decided[0]);
+  }
+}
+
+void Program::decodeLoops() {
+  for (unsigned Number = 0; Number < C.Loops.size(); ++Number) {
+    const Loop &L = C.Loops[Number];
+    LoopInfo &Info = Loops.emplace_back();
+    Info.Inductions = inductions(F, C, L);
+    unsigned Exits = 0;
+    for (unsigned B : L.Blocks)
+      Exits += llvm::any_of(C.Blocks[B].Succs, [&](unsigned S) { return !C.inLoop(S, int(Number)); });
+    Info.HasOtherExit = Exits > 1;
+    if (!Info.Inductions.Test)
+      continue;
+    const ExitTest &T = *Info.Inductions.Test;
+    Info.Bound = slot(T.Bound);
+    // A counter that steps by 2 to 16 is more often unrolled than not; larger
+    // steps are strides, and 64-bit counters are byte pointers.
+    const int64_t By = T.By.Constant < 0 ? -T.By.Constant : T.By.Constant;
+    if (T.Bits <= 32 && T.By.Terms.empty() && By >= 2 && By <= 16)
+      Info.Unroll = uint64_t(By);
+  }
+}

@@ -1,0 +1,55 @@
+// What can be said of loaded values without knowing them.
+#include "ptx/execute/Program.h"
+
+using namespace restride::ptx;
+
+/// `x & 7` and `x % 8`.
+static bool keepsFewBits(const Instruction &I) {
+  constexpr int64_t Most = 1024;
+  auto IsSmall = [](const Operand &Op) { return Op.K == Operand::Immediate && Op.Imm > 0 && Op.Imm <= Most; };
+  if (I.Src.size() != 2)
+    return false;
+  return (I.Op == Opcode::And && (IsSmall(I.Src[0]) || IsSmall(I.Src[1]))) ||
+         (I.Op == Opcode::Rem && IsSmall(I.Src[1]));
+}
+
+void Program::findRanges() {
+  NonNegative.resize(Registers, true);
+  FewBits.resize(Registers, true);
+  // Two passes: a copy of a copy is as far as it goes in practice.
+  for (unsigned Pass = 0; Pass < 2; ++Pass)
+    for (const Instruction &I : F.Body) {
+      const bool Float = I.Ty.K == Type::Float || I.SrcTy.K == Type::Float;
+      const int Copied =
+          (I.Op == Opcode::Mov || I.Op == Opcode::Cvt) && I.Src.size() == 1 && !Float && I.Src[0].K == Operand::Register
+              ? I.Src[0].Reg
+              : -1;
+      const bool Loads = I.Op == Opcode::Ld && !Float;
+      for (const Operand &D : I.Dest) {
+        if (D.K != Operand::Register || D.Reg < 0)
+          continue;
+        if (!Loads && (Copied < 0 || !NonNegative[unsigned(Copied)]))
+          NonNegative.reset(unsigned(D.Reg));
+        if (!keepsFewBits(I) && (Copied < 0 || !FewBits[unsigned(Copied)]))
+          FewBits.reset(unsigned(D.Reg));
+      }
+    }
+}
+
+void Program::findClamps() {
+  for (MicroOp &Op : Ops) {
+    if (Op.Op != Opcode::Selp || Op.SrcCount != 3)
+      continue;
+    const Slot Predicate = Slots[Op.FirstSrc + 2];
+    if (Predicate < 0 || Predicate >= Slot(Registers) || Writes[size_t(Predicate)].size() != 1)
+      continue;
+    const MicroOp &Setp = Ops[Writes[size_t(Predicate)][0]];
+    if (Setp.Op != Opcode::Setp || Setp.SrcFloat || Setp.SrcCount != 2 || Setp.Compare == Relation::Equal ||
+        Setp.Compare == Relation::NotEqual)
+      continue;
+    for (unsigned S = 0; S < 2; ++S)
+      for (unsigned T = 0; T < 2; ++T)
+        if (const Slot Value = Slots[Op.FirstSrc + S]; Value >= 0 && Value == Slots[Setp.FirstSrc + T])
+          Op.Variant = 1;
+  }
+}

@@ -1,0 +1,128 @@
+// Which way lanes go at a branch: guards, loops that are cut short, data.
+#include "ptx/execute/Warp.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <bit>
+
+using namespace restride::ptx;
+
+int64_t Warp::sum(const Step &S, unsigned Lane, unsigned Bits) const {
+  uint64_t Total = uint64_t(S.Constant);
+  for (const Step::Term &T : S.Terms) {
+    const uint64_t V = uint64_t(signExtend(R.Values[T.Reg][Lane], Bits));
+    Total += T.Subtract ? 0 - V : V;
+  }
+  return int64_t(Total);
+}
+
+void Warp::advance(const LoopInfo &L, unsigned Lane, uint64_t Trips) {
+  for (const Induction &I : L.Inductions.Registers) {
+    uint64_t &V = R.Values[I.Reg][Lane];
+    V = lowBits(V + Trips * uint64_t(sum(I.By, Lane, I.Bits)), I.Bits);
+  }
+}
+
+uint32_t Warp::stayInCounted(int Number, uint32_t Stay) {
+  const LoopInfo &L = P.Loops[Number];
+  const ExitTest &T = *L.Inductions.Test;
+  Loops.markCounted(Number);
+  const uint64_t Cap = Hurry ? 1 : std::max<uint64_t>(Limits.MaxTripsPerLoop, 1);
+  if (!Stay || Loops.trips(Number) < Cap)
+    return Stay;
+  std::array<uint64_t, 32> Left{};
+  uint64_t Most = 0;
+  for (uint32_t Rest = Stay; Rest; Rest &= Rest - 1) {
+    const unsigned Lane = unsigned(std::countr_zero(Rest));
+    const uint64_t Value = R.Values[T.Index][Lane] - uint64_t(sum(T.SinceCompare, Lane, T.Bits));
+    const std::optional<uint64_t> Trips = tripsLeft(Value, R.Values[L.Bound][Lane], sum(T.By, Lane, T.Bits), T);
+    if (!Trips)
+      return Hurry ? 0 : Stay;
+    Left[Lane] = *Trips;
+    Most = std::max(Most, *Trips);
+  }
+  for (uint32_t Rest = Stay; Rest; Rest &= Rest - 1) {
+    const unsigned Lane = unsigned(std::countr_zero(Rest));
+    advance(L, Lane, Left[Lane]);
+  }
+  Loops.cut(Number, Most);
+  return 0;
+}
+
+uint32_t Warp::stayOnData(const BranchInfo &Info, uint32_t Stay, uint32_t Unknown) {
+  const LoopInfo &L = P.Loops[Info.ExitLoop];
+  Loops.markDataExit(Info.ExitLoop);
+  const bool ExitLeavesFunction = Info.Leaves == (Info.TakenExits ? 1 : 2);
+  if (!Info.IsCounted && ExitLeavesFunction && L.HasOtherExit)
+    return Stay | Unknown; // a guard inside the loop
+  const uint64_t Cap = std::max<uint64_t>(Limits.DataLoopTrips / (Info.IsCounted ? L.Unroll : 1), 1);
+  if (Loops.trips(Info.ExitLoop) >= Cap)
+    return Stay & ~Unknown;
+  if (Info.IsCounted && L.Inductions.Test->Stay == Relation::NotEqual) {
+    // What an unrolled loop leaves over counts down from a few: as computed.
+    const ExitTest &T = *L.Inductions.Test;
+    uint32_t Counts = 0;
+    for (uint32_t Rest = Unknown; Rest; Rest &= Rest - 1) {
+      const unsigned Lane = unsigned(std::countr_zero(Rest));
+      const uint64_t Value = R.Values[T.Index][Lane] - uint64_t(sum(T.SinceCompare, Lane, T.Bits));
+      Counts |= uint32_t(holds(T.Stay, Value, R.Values[L.Bound][Lane], T.Bits, T.Signed)) << Lane;
+    }
+    return (Stay & ~Unknown) | Counts;
+  }
+  return Stay | Unknown;
+}
+
+uint32_t Warp::enterLoop(const BranchInfo &Info, const MicroOp &Op, uint32_t Unknown, uint32_t Taken) const {
+  const MicroOp *Setp = Info.Compare >= 0 ? &P.Ops[size_t(Info.Compare)] : nullptr;
+  if (!Setp || Setp->SrcFloat || (Setp->Compare != Relation::Equal && Setp->Compare != Relation::NotEqual))
+    return Info.SkipsLoop == 1 ? Taken & ~Unknown : Taken | Unknown;
+  // Whether an unrolled loop leaves anything over, `(n & 3) == 0`: as computed.
+  const Slot A = P.Slots[Setp->FirstSrc], B = P.Slots[Setp->FirstSrc + 1];
+  uint32_t Holds = 0;
+  for (uint32_t Rest = A < 0 || B < 0 ? 0 : Unknown; Rest; Rest &= Rest - 1) {
+    const unsigned L = unsigned(std::countr_zero(Rest));
+    Holds |= uint32_t(holds(Setp->Compare, R.Values[A][L], R.Values[B][L], Setp->SrcBits, Setp->SrcSigned)) << L;
+  }
+  return (Taken & ~Unknown) | (Op.GuardNegated ? Unknown & ~Holds : Holds);
+}
+
+uint32_t Warp::drawBody(const BranchInfo &Info, double Probability) const {
+  const uint64_t Block = uint64_t(&Info - P.Branches.data());
+  const uint64_t Seed = ((linearBlock(BlockIndex) * warpsPerBlock() + Number) << 32) + (Block << 24) + Trace.BlockVisits[Block];
+  uint32_t Out = 0;
+  for (unsigned L = 0; L < 32; ++L)
+    Out |= uint32_t(double(scramble(scramble(Seed) + L) >> 11) < Probability * 0x1p53) << L;
+  return Out;
+}
+
+uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, uint32_t Taken) {
+  if (Op.Guard < 0)
+    return Mask;
+  uint32_t Unknown = R.Unknown[Op.Guard] & Mask;
+  if (Unknown)
+    Loops.markDataBranch(Info.Loop);
+  // A flag that different paths set to constants is data if the paths were.
+  if (Info.ExitLoop >= 0 && Info.IsMerged && Loops.hasDataBranch(Info.ExitLoop))
+    Unknown = Mask;
+  if (Info.ExitLoop < 0) {
+    if (Unknown && Info.SkipsLoop)
+      return enterLoop(Info, Op, Unknown, Taken);
+    if (llvm::any_of(Info.Parameters, [&](unsigned Position) { return isAssumed(Position); }))
+      Unknown = Mask;
+    if (Info.Leaves == 1)
+      return Taken & ~Unknown;
+    if (Info.Body && Unknown && Facts.BodyProbability) {
+      const uint32_t Body = drawBody(Info, *Facts.BodyProbability);
+      return (Taken & ~Unknown) | (Unknown & (Info.Body == 1 ? Body : ~Body));
+    }
+    return Info.Leaves == 2 ? Taken | Unknown : Taken;
+  }
+  uint32_t Stay = Info.TakenExits ? Mask & ~Taken : Taken;
+  if (Unknown)
+    Stay = stayOnData(Info, Stay, Unknown);
+  else if (Info.IsCounted)
+    Stay = stayInCounted(Info.ExitLoop, Stay);
+  if (Hurry)
+    Stay = 0;
+  return Info.TakenExits ? Mask & ~Stay : Stay;
+}

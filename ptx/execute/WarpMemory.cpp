@@ -1,0 +1,217 @@
+#include "ptx/execute/WarpMemory.h"
+
+#include <bit>
+
+using namespace restride::ptx;
+
+template <typename FnT> static void forLanes(uint32_t Mask, FnT Fn) {
+  for (; Mask; Mask &= Mask - 1)
+    Fn(unsigned(std::countr_zero(Mask)));
+}
+
+uint64_t WarpMemory::leaf(const MicroOp &Op, unsigned Lane, uint64_t Address) const {
+  if (Op.IsPointer && Op.Bits == 64) {
+    // A range of its own, away from those of the parameters.
+    constexpr uint64_t First = uint64_t(1) << 55, Ranges = 1 << 14;
+    return First + (randomBelow(Address, Ranges) << RangeBits);
+  }
+  DataIntegers Data = data();
+  if (Op.Bits < 32)
+    Data.Elements = std::min(Data.Elements, uint64_t(1) << (Op.Bits - (Op.Signed ? 1 : 0)));
+  return Data.value(Lane, Address);
+}
+
+std::optional<uint64_t> WarpMemory::ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const {
+  const ParameterSlot *Behind = Op.Float || Op.IsPointer ? nullptr : P.Addresses.parameterBehind(Address);
+  if (!Behind || Behind->Position >= Facts.Orders.size() || Facts.Orders[Behind->Position] == IndexOrder::Random)
+    return std::nullopt;
+  uint64_t Count = std::max<uint64_t>(Facts.Elements, 1);
+  if (Op.Bits < 32)
+    Count = std::min(Count, uint64_t(1) << (Op.Bits - (Op.Signed ? 1 : 0)));
+  if (Facts.Orders[Behind->Position] == IndexOrder::Sorted) {
+    const uint64_t Entry = (Address & ((uint64_t(1) << RangeBits) - 1)) / Op.ElementBytes;
+    return (Entry + randomBelow(Address, 2)) % Count;
+  }
+  return data().near(Lane, Address, 64) % Count;
+}
+
+std::optional<StoredValue> WarpMemory::argument(const MicroOp &Op, uint64_t Offset) const {
+  const ParameterSlot *Slot = P.Addresses.parameterAt(Offset);
+  if (!Slot)
+    return std::nullopt;
+  const bool Whole = Slot->Bytes == Slot->Ty.bytes();
+  if (Op.Float || (Whole && Slot->Ty.K == Type::Float))
+    return StoredValue{scramble(Offset + 1), true};
+  std::optional<int64_t> Given;
+  if (Whole && Slot->Position < Facts.Arguments.size())
+    Given = Facts.Arguments[Slot->Position];
+  const bool Wide = Op.ElementBytes == 8;
+  if (Wide && !Given && (Op.IsPointer || Slot->IsPointer)) {
+    const uint64_t Word = Slot->FirstWord + (Offset - Slot->Offset) / 8;
+    return StoredValue{(Word + 1) << RangeBits, false};
+  }
+  int64_t Value = Given.value_or(Facts.DefaultInteger);
+  if (!Given && Op.ElementBytes < 4) // keep it positive, and a bool true
+    Value = std::min<int64_t>(Value, Op.ElementBytes == 1 ? 0x7f : 0x7fff);
+  return StoredValue{uint64_t(Value), false};
+}
+
+uint64_t WarpMemory::arrayBytes(uint64_t Address) const {
+  const ParameterSlot *Behind = P.Addresses.parameterBehind(Address);
+  if (!Behind || Behind->Position >= Facts.PointerBytes.size())
+    return 0;
+  const std::vector<uint64_t> &Bytes = Facts.PointerBytes[Behind->Position];
+  const uint64_t Word = (Address >> RangeBits) - 1 - Behind->FirstWord;
+  return Word < Bytes.size() ? Bytes[Word] : 0;
+}
+
+StoredValue WarpMemory::read(const MicroOp &Op, Space Where, unsigned Lane, uint64_t Address) const {
+  std::optional<StoredValue> V;
+  if (Where == Space::Local)
+    V = Local.load(Lane, Address, Op.ElementBytes);
+  else if (Where == Space::Shared)
+    V = Shared.load(0, Address, Op.ElementBytes);
+  else if (Where == Space::Param) {
+    V = argument(Op, Address);
+    if (!V)
+      V = Parameter.load(Lane, Address, Op.ElementBytes);
+  }
+  if (V)
+    return *V;
+  if (Where == Space::Global && !Facts.Orders.empty())
+    if (std::optional<uint64_t> Known = ordered(Op, Lane, Address))
+      return {*Known, false};
+  // Local memory of different lanes is different memory.
+  const uint64_t Seed = Where == Space::Local ? Address * 32 + Lane : Address;
+  return {leaf(Op, Lane, Seed ^ window(Where)), true};
+}
+
+void WarpMemory::write(Space Where, unsigned Lane, uint64_t Address, unsigned Bytes, StoredValue V) {
+  if (Where == Space::Local)
+    Local.store(Lane, Address, Bytes, V);
+  else if (Where == Space::Shared)
+    Shared.store(0, Address, Bytes, V);
+  else if (Where == Space::Param)
+    Parameter.store(Lane, Address, Bytes, V);
+}
+
+void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R) {
+  for (unsigned D = 0; D < Op.DestCount; ++D) {
+    const Slot To = P.Slots[Op.FirstDest + D];
+    if (To < 0)
+      continue;
+    // An argument is the same for all lanes, and looking it up takes time.
+    const bool Uniform = Where == Space::Param && unsigned(Op.Address) >= P.Registers;
+    const std::optional<StoredValue> Argument =
+        Uniform ? argument(Op, Address[0] + uint64_t(D) * Op.ElementBytes) : std::nullopt;
+    forLanes(Mask, [&](unsigned L) {
+      const StoredValue V = Argument ? *Argument : read(Op, Where, L, Address[L] + uint64_t(D) * Op.ElementBytes);
+      // Narrow signed values extend to the register they are loaded into.
+      const bool Extends = Op.Signed && Op.Bits < 32;
+      R.Values[To][L] = Extends ? lowBits(uint64_t(signExtend(V.Bits, Op.Bits)), 32) : lowBits(V.Bits, Op.Bits);
+      const uint32_t Bit = uint32_t(1) << L;
+      R.Unknown[To] = V.Unknown ? R.Unknown[To] | Bit : R.Unknown[To] & ~Bit;
+    });
+  }
+}
+
+void WarpMemory::store(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, const RegisterFile &R) {
+  if (Where == Space::Global || Where == Space::Const)
+    return;
+  for (unsigned S = 0; S < Op.SrcCount; ++S) {
+    const Slot From = P.Slots[Op.FirstSrc + S];
+    if (From < 0)
+      continue;
+    forLanes(Mask, [&](unsigned L) {
+      write(Where, L, Address[L] + uint64_t(S) * Op.ElementBytes, Op.ElementBytes,
+            {R.Values[From][L], (R.Unknown[From] >> L & 1) != 0});
+    });
+  }
+}
+
+void WarpMemory::atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R) {
+  ++Atomics;
+  const uint64_t First = Address[unsigned(std::countr_zero(Mask))];
+  bool OneAddress = true;
+  forLanes(Mask, [&](unsigned L) { OneAddress &= Address[L] == First; });
+  // Lanes that add to one counter get consecutive slots, as if all warps of the
+  // grid, or of the block, came in their order, time after time.
+  const bool Counts = OneAddress && Mode(Op.Variant) == Mode::Add && !Op.Float && !(R.Unknown[Op.Address] & Mask);
+  const uint64_t Block = Facts.Block.count(), Warps = (Block + 31) / 32;
+  const uint64_t Before = Where == Space::Shared ? (Atomics - 1) * Block + WarpId % Warps * 32
+                                                 : (Atomics - 1) * Block * Facts.Grid.count() + WarpId * 32;
+  for (unsigned D = 0; D < Op.DestCount; ++D) {
+    const Slot To = P.Slots[Op.FirstDest + D];
+    if (To < 0)
+      continue;
+    uint64_t Rank = 0;
+    forLanes(Mask, [&](unsigned L) {
+      const uint64_t Other = leaf(Op, L, (Address[L] ^ window(Where)) + (Atomics << 20) + D);
+      R.Values[To][L] = lowBits(Counts ? Before + Rank++ : Other, Op.Bits);
+    });
+    R.Unknown[To] = Counts ? R.Unknown[To] & ~Mask : R.Unknown[To] | Mask;
+  }
+  forLanes(Mask, [&](unsigned L) {
+    write(Where, L, Address[L], Op.ElementBytes, {leaf(Op, L, Address[L] + (Atomics << 20)), true});
+  });
+}
+
+bool WarpMemory::access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Request &Out) {
+  if (!Mask || Op.Address < 0)
+    return false;
+  Space Where = Op.Mem;
+  Lanes Address;
+  for (unsigned L = 0; L < 32; ++L)
+    Address[L] = R.Values[Op.Address][L] + uint64_t(Op.Offset);
+  if (Where == Space::Generic || Where == Space::None) {
+    // Lanes of one instruction hardly ever mix spaces: the first one decides.
+    Where = spaceOf(Address[unsigned(std::countr_zero(Mask))]);
+    if (Where != Space::Global && Where != Space::Const)
+      for (uint64_t &A : Address)
+        A &= OffsetMask;
+  }
+  Out.Mask = Mask;
+  Out.Mem = Where;
+  const bool FromData = (R.Unknown[Op.Address] & Mask) != 0;
+  Out.DependsOnLoad = FromData && !Facts.LocalData;
+  if (Where == Space::Local) {
+    // As the hardware interleaves it: the same offset of all lanes in a row.
+    const uint64_t Base = window(Space::Local) | ((WarpId & 0xfffffffff) << 24);
+    const uint64_t Bytes = uint64_t(Op.ElementBytes) * Op.Vector;
+    for (unsigned L = 0; L < 32; ++L)
+      Out.Address[L] = Base + (Address[L] & 0x7ffff) * 32 + L * Bytes;
+  } else {
+    if (Where == Space::Global && (FromData || !Facts.Orders.empty()))
+      forLanes(Mask, [&](unsigned L) {
+        constexpr uint64_t Offset = (uint64_t(1) << RangeBits) - 1;
+        if (const uint64_t Bytes = arrayBytes(Address[L]); Bytes && (Address[L] & Offset) >= Bytes)
+          Address[L] = (Address[L] & ~Offset) + (Address[L] & Offset) % Bytes;
+      });
+    Out.Address = Address;
+  }
+
+  switch (Op.Op) {
+  case Opcode::Ld:
+  case Opcode::LdParam:
+    load(Op, Where, Mask, Address, R);
+    break;
+  case Opcode::St:
+  case Opcode::StParam:
+    store(Op, Where, Mask, Address, R);
+    break;
+  case Opcode::Atom:
+  case Opcode::Red:
+    atomic(Op, Where, Mask, Address, R);
+    break;
+  default: // CpAsync: what arrives in shared memory is loaded data, as if never stored
+    break;
+  }
+  return Where == Space::Global || Where == Space::Shared || Where == Space::Local;
+}
+
+void WarpMemory::call(const Instruction &Call, uint32_t Mask) {
+  for (const Operand &Result : Call.Dest) {
+    const AddressMap::CallBlock Block = P.Addresses.callBlock(Result.Name);
+    forLanes(Mask, [&](unsigned L) { Parameter.forget(L, Block.Offset, Block.Bytes); });
+  }
+}

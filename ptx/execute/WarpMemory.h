@@ -1,0 +1,48 @@
+// Memory instructions of one warp: which addresses they touch, and what loads
+// bring back.
+#pragma once
+
+#include "ptx/execute/Alu.h"
+#include "ptx/execute/WordStore.h"
+
+namespace restride::ptx {
+
+class WarpMemory {
+public:
+  /// \p WarpId numbers the warp over the whole grid.
+  WarpMemory(const Program &P, const LaunchFacts &Facts, uint64_t WarpId)
+      : P(P), Facts(Facts), WarpId(WarpId), Local(32), Parameter(32), Shared(1) {}
+
+  /// Executes a Ld, St, Atom, Red, CpAsync, LdParam or StParam. True: it went
+  /// to global, shared or local memory, and \p Out says where.
+  bool access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Request &Out);
+
+  DataIntegers data() const { return {Facts.Elements, Facts.LocalData, WarpId * 32}; }
+
+  /// A call that is not followed: what it returns is unknown.
+  void call(const Instruction &Call, uint32_t Mask);
+
+private:
+  StoredValue read(const MicroOp &Op, Space Where, unsigned Lane, uint64_t Address) const;
+  void write(Space Where, unsigned Lane, uint64_t Address, unsigned Bytes, StoredValue V);
+  /// A word of the function's own parameters; none: Offset is not in them.
+  std::optional<StoredValue> argument(const MicroOp &Op, uint64_t Offset) const;
+  /// Of the array that the global \p Address lies in; 0: not known.
+  uint64_t arrayBytes(uint64_t Address) const;
+  /// The pseudo-random value behind \p Address.
+  uint64_t leaf(const MicroOp &Op, unsigned Lane, uint64_t Address) const;
+
+  /// The entry of an array of indices that are not random; none: it is a leaf.
+  std::optional<uint64_t> ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const;
+  void load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);
+  void store(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, const RegisterFile &R);
+  void atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);
+
+  const Program &P;
+  const LaunchFacts &Facts;
+  const uint64_t WarpId;
+  WordStore Local, Parameter, Shared;
+  uint64_t Atomics = 0; ///< so far; each returns something new
+};
+
+} // namespace restride::ptx

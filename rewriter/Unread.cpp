@@ -1,7 +1,0 @@
-#include "rewriter/Unread.h"
-
-namespace restride {
-
-char Unread::ID = 0;
-
-} // namespace restride

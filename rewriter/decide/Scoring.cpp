@@ -1,0 +1,170 @@
+#include "rewriter/decide/Scoring.h"
+#include "rewriter/decide/KernelNames.h"
+
+#include "analysis/cost/MeanScore.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace restride {
+
+/// Where nothing is known of an array's size: a launch of few blocks, one that
+/// L2 holds, and one larger than any L2.
+static constexpr double AssumedElements[] = {1 << 14, 1 << 18, 1 << 22};
+static constexpr llvm::StringLiteral SizeNotKnown = "the arrays' size is not known";
+static constexpr unsigned AssumedBlock = 256;
+/// An integer argument whose value is not known, mostly the end of a loop.
+static constexpr int64_t AssumedArgument = 512;
+
+/// Bytes behind each pointer of the handle of an array in \p L.
+static std::vector<uint64_t> pointerBytes(const Candidate &C, const Layout &L) {
+  uint64_t Count = uint64_t(C.Elements.Count), Granule = L.countGranule();
+  if (!L.handleIsStruct())
+    return {L.allocationBytes(C.Type, Count)};
+  std::vector<uint64_t> Out;
+  for (const HandleArray &A : L.arrays(C.Type, ""))
+    Out.push_back((Count + Granule - 1) / Granule * Granule * A.Size);
+  return Out;
+}
+
+static ptx::IndexOrder orderOf(IndexOrder O) {
+  switch (O) {
+  case IndexOrder::Random:
+    return ptx::IndexOrder::Random;
+  case IndexOrder::Sorted:
+    return ptx::IndexOrder::Sorted;
+  case IndexOrder::Local:
+    return ptx::IndexOrder::Local;
+  }
+  return ptx::IndexOrder::Random;
+}
+
+static bool isTakenBy(const Candidate &C, const Launch &L) {
+  return llvm::any_of(C.Kernels, [&](const KernelParameter &K) {
+    return K.Kernel == L.Kernel && (K.Instance == L.Instance || !K.Instance || !L.Instance);
+  });
+}
+
+/// Some array that the launch takes has a size that is known.
+static bool isSizeKnown(const Launch &L, const Program &P) {
+  return llvm::any_of(P.Candidates, [&](const Candidate &C) { return !C.declared() && C.Elements.Count > 0 && isTakenBy(C, L); });
+}
+
+static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const Plan &Layouts, double Assumed) {
+  cost::KernelLaunch Out;
+  Out.Calls = L.Calls;
+  Out.Notes = L.Notes;
+  double Elements = 0;
+  for (size_t I = 0; I < P.Candidates.size(); ++I) {
+    const Candidate &C = P.Candidates[I];
+    if (!isTakenBy(C, L))
+      continue;
+    if (C.declared()) { // says nothing of how many threads there are
+      if (C.Lives != Memory::Shared)
+        Out.FootprintBytes += uint64_t(C.Elements.Count) * C.Type.Size;
+      continue;
+    }
+    double Count = C.Elements.Count > 0 ? C.Elements.Count : Assumed;
+    Elements = std::max(Elements, Count);
+    Out.FootprintBytes += Layouts[I]->allocationBytes(C.Type, uint64_t(Count));
+    for (const KernelParameter &K : C.Kernels)
+      if (C.Elements.Count > 0 && K.Position && K.Kernel == L.Kernel) {
+        std::vector<std::vector<uint64_t>> &Behind = Out.Facts.PointerBytes;
+        Behind.resize(std::max(Behind.size(), size_t(*K.Position) + 1));
+        Behind[*K.Position] = pointerBytes(C, *Layouts[I]);
+      }
+  }
+  if (Elements == 0)
+    Elements = Assumed;
+  if (!isSizeKnown(L, P))
+    Out.Notes.push_back(llvm::formatv("{0}, {1} elements assumed", SizeNotKnown, uint64_t(Elements)));
+  if (llvm::any_of(L.Notes, [](const std::string &N) { return llvm::StringRef(N).ends_with("is not known"); }))
+    Out.Notes.push_back("integers that are not known are taken as " + std::to_string(AssumedArgument));
+  ptx::LaunchFacts &F = Out.Facts;
+  F.Elements = uint64_t(Elements);
+  F.DefaultInteger = AssumedArgument;
+  F.Block = L.Block[0] ? ptx::Dim3{uint32_t(L.Block[0]), uint32_t(std::max<uint64_t>(1, L.Block[1])), uint32_t(std::max<uint64_t>(1, L.Block[2]))}
+                       : ptx::Dim3{AssumedBlock, 1, 1};
+  F.Grid = L.Grid[0] ? ptx::Dim3{uint32_t(L.Grid[0]), uint32_t(std::max<uint64_t>(1, L.Grid[1])), uint32_t(std::max<uint64_t>(1, L.Grid[2]))}
+                     : ptx::Dim3{uint32_t(std::max(1.0, std::min(2147483647.0, Elements / double(F.Block.count())))), 1, 1};
+  F.DynamicSharedBytes = L.SharedBytes;
+  F.Arguments = L.Arguments;
+  for (IndexOrder O : L.Orders)
+    F.Orders.push_back(orderOf(O));
+  F.BodyProbability = L.BodyProbability;
+  return Out;
+}
+
+/// Copies and fills that go through a conversion in this plan.
+static std::vector<cost::Conversion> conversions(const Program &P, const Plan &Layouts, double Assumed) {
+  std::vector<cost::Conversion> Out;
+  for (size_t I = 0; I < P.Candidates.size(); ++I) {
+    const Candidate &C = P.Candidates[I];
+    bool Records = Layouts[I] == catalogue().front() || alignsInPlace(P, Layouts, I);
+    double All = (C.Elements.Count > 0 ? C.Elements.Count : Assumed) * double(C.Type.Size);
+    for (const HostCall &H : C.Calls) // a field that is an array of its own is copied as it is
+      if (H.copies() && (H.Field.empty() ? !Records : !Layouts[I]->handleIsStruct()))
+        Out.push_back({H.Bytes > 0 ? H.Bytes : All / (H.Field.empty() ? 1 : double(C.Type.Fields.size())), H.Times});
+  }
+  return Out;
+}
+
+static llvm::Expected<cost::Score> scoreAt(double Assumed, const Program &P, const Plan &Layouts, llvm::ArrayRef<std::string> Kernels,
+                                           const Compiled &Code, const cost::Gpu &Gpu, cost::Model Model) {
+  std::vector<std::vector<cost::KernelLaunch>> ByUnit(Code.size());
+  cost::Score Out;
+  for (const Launch &L : P.Launches) {
+    if (!llvm::is_contained(Kernels, L.Kernel))
+      continue;
+    cost::KernelLaunch K = launchFacts(L, P, Layouts, Assumed);
+    size_t U = 0;
+    while (U < Code.size() && (K.Function = functionOf(L, Code[U]->Module, P, Layouts)).empty())
+      ++U;
+    if (U == Code.size())
+      Out.Warnings.push_back("kernel '" + L.Name + "' has no code and is not scored");
+    else
+      ByUnit[U].push_back(std::move(K));
+  }
+  std::vector<cost::Conversion> Converted = conversions(P, Layouts, Assumed);
+  for (size_t U = 0; U < Code.size(); ++U) {
+    if (U > 0 && ByUnit[U].empty())
+      continue;
+    llvm::Expected<cost::Score> S = cost::score(Code[U]->Module, ByUnit[U], Converted, Gpu, Model);
+    if (!S)
+      return S.takeError();
+    Converted.clear(); // once for the program
+    Out.Cycles += S->Cycles;
+    Out.ConversionCycles += S->ConversionCycles;
+    Out.NoiseCycles += S->NoiseCycles;
+    llvm::append_range(Out.Kernels, S->Kernels);
+    llvm::append_range(Out.Warnings, S->Warnings);
+  }
+  return Out;
+}
+
+std::vector<uint64_t> assumedSizes() { return {std::begin(AssumedElements), std::end(AssumedElements)}; }
+
+llvm::Expected<cost::Score> scorePlan(const Program &P, const Plan &Layouts, llvm::ArrayRef<std::string> Kernels, const Compiled &Code,
+                                      const cost::Gpu &Gpu, cost::Model Model) {
+  bool Known = llvm::all_of(P.Launches, [&](const Launch &L) { return !llvm::is_contained(Kernels, L.Kernel) || isSizeKnown(L, P); });
+  if (Known || Model == cost::Model::Thesis)
+    return scoreAt(std::end(AssumedElements)[-1], P, Layouts, Kernels, Code, Gpu, Model);
+  std::vector<cost::Score> Scores;
+  for (double Size : AssumedElements) {
+    llvm::Expected<cost::Score> S = scoreAt(Size, P, Layouts, Kernels, Code, Gpu, Model);
+    if (!S)
+      return S.takeError();
+    Scores.push_back(std::move(*S));
+  }
+  cost::Score Mean = cost::meanScore(Scores);
+  std::vector<std::string> Sizes;
+  for (uint64_t Size : assumedSizes())
+    Sizes.push_back(std::to_string(Size));
+  for (cost::KernelCost &K : Mean.Kernels)
+    for (std::string &Note : K.Notes)
+      if (llvm::StringRef(Note).starts_with(SizeNotKnown))
+        Note = (SizeNotKnown + ": the cycles are the geometric mean of those of " + llvm::join(Sizes, ", ") + " elements").str();
+  return Mean;
+}
+
+} // namespace restride

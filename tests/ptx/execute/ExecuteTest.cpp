@@ -1,0 +1,798 @@
+#include "tests/ptx/Inputs.h"
+
+#include "ptx/execute/Execute.h"
+#include "ptx/parse/Inline.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <chrono>
+#include <random>
+#include <set>
+
+using namespace restride::ptx;
+using namespace restride::ptx::test;
+
+namespace {
+
+constexpr uint64_t Range = uint64_t(1) << 40;
+const char *const Compilers[] = {"clang", "nvcc"};
+
+/// A function and what execution needs of it.
+struct Kernel {
+  Function F;
+  ControlFlow C;
+  explicit Kernel(Function Of) : F(std::move(Of)), C(controlFlow(F)) {}
+  WarpTrace run(const LaunchFacts &L = {}, unsigned Block = 3, unsigned Warp = 2,
+                const ExecuteLimits &Limits = {}) const {
+    return execute(F, C, L, {Block, 0, 0}, Warp, Limits);
+  }
+};
+
+Kernel fromFile(const std::string &File, const std::string &Name) {
+  Module M = parsed(input(File));
+  const Function *F = M.find(Name);
+  EXPECT_TRUE(F) << File << ' ' << Name;
+  return Kernel(F ? inlineCalls(M, *F) : Function());
+}
+
+Kernel fromText(const std::string &Body) { return Kernel(parsed(kernel(Body)).Functions.at(0)); }
+
+/// Thread number in the grid of \p Lane, for the block and warp that run() takes.
+constexpr uint64_t thread(unsigned Lane) { return 3 * 256 + 2 * 32 + Lane; }
+
+/// Distinct 32-byte sectors of a request.
+size_t sectors(const Kernel &K, const Request &R) {
+  std::set<uint64_t> Sectors;
+  for (unsigned L = 0; L < 32; ++L)
+    if (R.Mask >> L & 1)
+      for (uint64_t A = R.Address[L]; A < R.Address[L] + K.F.Body[R.Instruction].accessBytes(); ++A)
+        Sectors.insert(A / 32);
+  return Sectors.size();
+}
+
+std::vector<Request> loads(const Kernel &K, const WarpTrace &T) {
+  std::vector<Request> Out;
+  for (const Request &R : T.Requests)
+    if (K.F.Body[R.Instruction].isLoad())
+      Out.push_back(R);
+  return Out;
+}
+
+/// Value that register %r9 has at the end: stored to [p] by the text's last line.
+std::vector<uint64_t> stored(const std::string &Body) {
+  // Addresses are all that a trace shows, so the value becomes one.
+  Kernel K =
+      fromText(Body + "\nld.param.u64 %rd10, [p];\ncvta.to.global.u64 %rd10, %rd10;\n"
+                      "cvt.u64.u32 %rd11, %r9;\nadd.s64 %rd10, %rd10, %rd11;\nst.global.u32 [%rd10], %r9;\nret;");
+  WarpTrace T = K.run();
+  std::vector<uint64_t> Out;
+  if (T.Requests.empty() || T.Requests.back().Mask != ~0u) {
+    ADD_FAILURE() << Body << ": no full store";
+    return std::vector<uint64_t>(32);
+  }
+  for (uint64_t A : T.Requests.back().Address)
+    Out.push_back(A - Range);
+  return Out;
+}
+
+TEST(Execute, LayoutAddresses) {
+  for (const std::string Compiler : Compilers) {
+    const std::string File = "layouts." + Compiler + ".ptx";
+    LaunchFacts L;
+    L.Arguments = {std::nullopt, std::nullopt, 1 << 20};
+
+    Kernel Aos = fromFile(File, "aos");
+    WarpTrace T = Aos.run(L);
+    std::vector<Request> Loads = loads(Aos, T);
+    ASSERT_EQ(Loads.size(), 2u) << File;
+    std::set<uint64_t> First{Loads[0].Address[5], Loads[1].Address[5]};
+    EXPECT_EQ(First, (std::set<uint64_t>{Range + thread(5) * 16, Range + thread(5) * 16 + 8})) << File;
+    EXPECT_EQ(sectors(Aos, Loads[0]), 16u) << File;
+    EXPECT_EQ(T.Requests.back().Address[5], 2 * Range + thread(5) * 4) << File;
+    EXPECT_FALSE(Loads[0].DependsOnLoad);
+
+    // A struct of pointers passed by value: each has its own range.
+    Kernel Soa = fromFile(File, "soa");
+    T = Soa.run();
+    ASSERT_EQ(T.Requests.size(), 3u) << File;
+    std::set<uint64_t> Bases;
+    for (const Request &R : T.Requests) {
+      Bases.insert(R.Address[0] / Range);
+      EXPECT_EQ(R.Address[7] % Range, thread(7) * 4) << File;
+      EXPECT_EQ(sectors(Soa, R), 4u) << File;
+    }
+    EXPECT_EQ(Bases.size(), 3u) << File;
+
+    // Tiles of 32: i / 32 and i % 32 with signed fix-ups.
+    Kernel Asta = fromFile(File, "asta");
+    Loads = loads(Asta, Asta.run(L));
+    ASSERT_EQ(Loads.size(), 2u) << File;
+    for (const Request &R : Loads)
+      for (unsigned Lane = 0; Lane < 32; ++Lane)
+        EXPECT_EQ((R.Address[Lane] - Range) % 128, (thread(Lane) % 32) * 4) << File;
+    EXPECT_EQ((Loads[0].Address[9] - Range) / 256, thread(9) / 32) << File;
+    EXPECT_EQ(sectors(Asta, Loads[0]), 4u) << File;
+  }
+}
+
+TEST(Execute, GuardAtTheEdge) {
+  for (const std::string Compiler : Compilers) {
+    Kernel K = fromFile("layouts." + Compiler + ".ptx", "aos");
+    LaunchFacts L;
+    L.Arguments = {std::nullopt, std::nullopt, int64_t(thread(10))};
+    WarpTrace T = K.run(L);
+    ASSERT_EQ(T.Requests.size(), 3u);
+    EXPECT_EQ(T.Requests[0].Mask, (1u << 10) - 1);
+    EXPECT_EQ(T.ActiveLanes[T.Requests[0].Instruction], 10u);
+    L.Arguments[2] = 5;
+    EXPECT_TRUE(K.run(L).Requests.empty());
+    // An argument that nobody knows does not make a guard leave.
+    L.Arguments.clear();
+    L.DefaultInteger = 5;
+    EXPECT_EQ(K.run(L).Requests.size(), 3u);
+  }
+}
+
+TEST(Execute, IndirectGather) {
+  for (const std::string Compiler : Compilers) {
+    Kernel K = fromFile("layouts." + Compiler + ".ptx", "gather");
+    LaunchFacts L;
+    L.Elements = 1000;
+    WarpTrace T = K.run(L);
+    std::vector<Request> Loads = loads(K, T);
+    ASSERT_EQ(Loads.size(), 2u);
+    EXPECT_FALSE(Loads[0].DependsOnLoad);
+    EXPECT_TRUE(Loads[1].DependsOnLoad);
+    EXPECT_EQ(Loads[1].Mask, ~0u) << "a loaded index is not negative";
+    std::set<uint64_t> Distinct;
+    for (uint64_t A : Loads[1].Address) {
+      EXPECT_LT((A - Range) / 16, 1000u);
+      EXPECT_EQ(A % 16, 4u);
+      Distinct.insert(A);
+    }
+    EXPECT_GT(Distinct.size(), 20u);
+    EXPECT_EQ(K.run(L).Requests[1].Address, T.Requests[1].Address) << "repeatable";
+  }
+}
+
+TEST(Execute, GatherInOrder) {
+  Kernel K = fromFile("layouts.clang.ptx", "gather");
+  LaunchFacts L;
+  L.Orders.assign(K.F.Params.size(), IndexOrder::Sorted);
+  std::vector<Request> Loads = loads(K, K.run(L));
+  ASSERT_EQ(Loads.size(), 2u);
+  EXPECT_FALSE(Loads[1].DependsOnLoad) << "they are known";
+  for (unsigned Lane = 0; Lane < 32; ++Lane) {
+    uint64_t Element = (Loads[1].Address[Lane] - Range) / 16;
+    EXPECT_GE(Element, thread(Lane));
+    EXPECT_LE(Element, thread(Lane) + 1);
+  }
+  L.Orders.assign(K.F.Params.size(), IndexOrder::Local);
+  Loads = loads(K, K.run(L));
+  std::set<uint64_t> Distinct;
+  for (unsigned Lane = 0; Lane < 32; ++Lane) {
+    uint64_t Element = (Loads[1].Address[Lane] - Range) / 16;
+    EXPECT_LE(Element, thread(Lane) + 64);
+    EXPECT_GE(Element + 64, thread(Lane));
+    Distinct.insert(Element);
+  }
+  EXPECT_GT(Distinct.size(), 16u) << "in no order";
+}
+
+TEST(Execute, LoopIsCutAndWeighted) {
+  for (const std::string Compiler : Compilers) {
+    Kernel K = fromFile("layouts." + Compiler + ".ptx", "nbody");
+    LaunchFacts L;
+    L.Arguments = {std::nullopt, std::nullopt, 100003};
+    WarpTrace T = K.run(L);
+    EXPECT_FALSE(T.Truncated);
+    // Reads of p[j].x: all trips of the unrolled loop, and what it leaves over.
+    double Reads = 0;
+    for (unsigned I = 0; I < K.F.Body.size(); ++I)
+      if (K.F.Body[I].isLoad())
+        Reads += T.BlockWeight[K.C.blockOf(I)];
+    EXPECT_DOUBLE_EQ(Reads, 100003 + 1) << Compiler;
+    EXPECT_LT(T.Executions[loads(K, T)[3].Instruction], 70u);
+    // After the cut, addresses go on where the whole loop would have ended.
+    EXPECT_EQ(loads(K, T).back().Address[0], Range + 100002 * 16) << Compiler;
+    EXPECT_TRUE(T.Loops[0].Known);
+    EXPECT_EQ(T.Loops[0].Entries, 1u);
+    EXPECT_EQ(T.Loops[0].Executed, 64u);
+  }
+}
+
+TEST(Execute, NestedWeightsMultiply) {
+  for (const std::string Compiler : Compilers) {
+    Kernel K = fromFile("flow." + Compiler + ".ptx", "nested");
+    LaunchFacts L;
+    L.Arguments = {std::nullopt, 500, 300};
+    WarpTrace T = K.run(L);
+    EXPECT_TRUE(T.Truncated) << "more requests than kept";
+    double Reads = 0;
+    for (unsigned I = 0; I < K.F.Body.size(); ++I)
+      if (K.F.Body[I].isLoad())
+        Reads += T.BlockWeight[K.C.blockOf(I)];
+    EXPECT_DOUBLE_EQ(Reads, 500.0 * 300 * 8) << Compiler;
+    EXPECT_LE(T.Requests.size(), 3000u + 2 * K.F.Body.size());
+    // The store after the loops is still seen.
+    EXPECT_TRUE(K.F.Body[T.Requests.back().Instruction].isStore());
+  }
+}
+
+TEST(Execute, TriangularLoop) {
+  // for (i = 0; i < 100; ++i) for (j = 0; j <= i; ++j) load
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, 0;
+OUTER: mov.u32 %r2, 0;
+INNER: ld.global.f32 %f1, [%rd1];
+add.s32 %r2, %r2, 1;
+setp.le.s32 %p1, %r2, %r1;
+@%p1 bra INNER;
+add.s32 %r1, %r1, 1;
+setp.lt.s32 %p2, %r1, 100;
+@%p2 bra OUTER;
+ret;)");
+  ExecuteLimits All;
+  All.MaxRequests = All.MaxTripsPerLoop = 1 << 20;
+  WarpTrace T = K.run({}, 0, 0, All);
+  EXPECT_EQ(T.Requests.size(), 5050u);
+  EXPECT_DOUBLE_EQ(T.BlockWeight[2], 5050);
+  EXPECT_EQ(T.Loops[1].Entries, 100u);
+  EXPECT_EQ(T.Loops[1].Executed, 5050u);
+  ASSERT_EQ(T.TripStarts[0].size(), 100u);
+  EXPECT_TRUE(T.TripStarts[0][0].Enters);
+  EXPECT_FALSE(T.TripStarts[0][1].Enters);
+  EXPECT_EQ(T.TripStarts[0][3].Request, 1u + 2 + 3);
+  ASSERT_EQ(T.TripStarts[1].size(), 5050u);
+  EXPECT_TRUE(T.TripStarts[1][1].Enters);
+  EXPECT_FALSE(T.TripStarts[1][2].Enters);
+}
+
+TEST(Execute, LanesWithDifferentTrips) {
+  // Lane l makes l + 1 trips.
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, %laneid;
+LOOP: ld.global.f32 %f1, [%rd1];
+add.s32 %r1, %r1, -1;
+setp.ge.s32 %p1, %r1, 0;
+@%p1 bra LOOP;
+st.global.f32 [%rd1], %f1;
+ret;)");
+  WarpTrace T = K.run();
+  EXPECT_EQ(T.Loops[0].Executed, 32u);
+  EXPECT_EQ(T.ActiveLanes[2], 32u * 33 / 2);
+  EXPECT_EQ(T.Executions[2], 32u);
+  EXPECT_EQ(T.Requests.back().Mask, ~0u) << "lanes meet after the loop";
+  ExecuteLimits Short;
+  Short.MaxTripsPerLoop = 4;
+  T = K.run({}, 0, 0, Short);
+  EXPECT_EQ(T.Loops[0].Executed, 4u);
+  EXPECT_DOUBLE_EQ(T.Loops[0].True, 32);
+  EXPECT_EQ(T.Requests.back().Mask, ~0u);
+}
+
+TEST(Execute, DataLoop) {
+  for (const std::string Compiler : Compilers) {
+    Kernel K = fromFile("layouts." + Compiler + ".ptx", "rows");
+    WarpTrace T = K.run();
+    ASSERT_EQ(T.Loops.size(), 1u);
+    EXPECT_EQ(T.Loops[0].Executed, 16u) << Compiler;
+    EXPECT_FALSE(T.Loops[0].Known);
+    EXPECT_EQ(T.Requests.back().Mask, ~0u);
+    ExecuteLimits Limits;
+    Limits.DataLoopTrips = 5;
+    EXPECT_EQ(K.run({}, 3, 2, Limits).Loops[0].Executed, 5u) << Compiler;
+  }
+}
+
+TEST(Execute, ExitByAFlagThatDataSets) {
+  // while (true) { done = false; if (p[i] == key) done = true; ++i; if (done) break; }
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+LOOP: mov.pred %p1, 0;
+ld.global.u32 %r1, [%rd1];
+setp.ne.s32 %p2, %r1, %r2;
+@%p2 bra NEXT;
+mov.pred %p1, -1;
+NEXT: add.s64 %rd1, %rd1, 4;
+@!%p1 bra LOOP;
+ret;)");
+  EXPECT_EQ(K.run().Loops.at(0).Executed, 16u);
+}
+
+TEST(Execute, ClampedDataSpreads) {
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, %laneid;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r2, [%rd3];
+min.s32 %r3, %r2, 255;
+mul.wide.u32 %rd4, %r3, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.u32 %r4, [%rd5];
+ret;)");
+  WarpTrace T = K.run();
+  ASSERT_EQ(T.Requests.size(), 2u);
+  EXPECT_GT(sectors(K, T.Requests[1]), 8u);
+  for (uint64_t A : T.Requests[1].Address)
+    EXPECT_LE(A, Range + 255 * 4);
+}
+
+TEST(Execute, DivergenceAndReconvergence) {
+  Kernel K = fromFile("flow.clang.ptx", "diverge");
+  WarpTrace T = K.run();
+  ASSERT_EQ(T.Requests.size(), 5u);
+  std::set<uint32_t> Masks;
+  for (const Request &R : T.Requests)
+    Masks.insert(R.Mask);
+  EXPECT_EQ(Masks, (std::set<uint32_t>{0x11111111, 0xeeeeeeee, 0xffffffff}));
+  EXPECT_EQ(T.Requests.back().Mask, ~0u);
+}
+
+TEST(Execute, ReconvergesPastBlocksOutOfOrder) {
+  // The side of the branch that comes last in the text runs before the join.
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, %laneid;
+setp.lt.u32 %p1, %r1, 8;
+@%p1 bra FAR;
+JOIN: st.global.u32 [%rd1], %r1;
+ret;
+FAR: ld.global.u32 %r2, [%rd1];
+bra JOIN;)");
+  WarpTrace T = K.run();
+  ASSERT_EQ(T.Requests.size(), 2u);
+  EXPECT_EQ(T.Requests[0].Mask, 0xffu);
+  EXPECT_EQ(T.Requests[1].Mask, ~0u);
+}
+
+TEST(Execute, BranchOnData) {
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, %laneid;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd1, %rd1, %rd2;
+ld.global.f32 %f1, [%rd1];
+setp.gt.f32 %p1, %f1, 0f00000000;
+@%p1 bra NEXT;
+st.global.f32 [%rd1+4], %f1;
+NEXT: st.global.f32 [%rd1+8], %f1;
+setp.le.f32 %p2, %f1, 0f00000000;
+@%p2 bra END;
+st.global.f32 [%rd1+12], %f1;
+END: ret;)");
+  WarpTrace T = K.run();
+  ASSERT_EQ(T.Requests.size(), 4u);
+  const unsigned Lanes = unsigned(__builtin_popcount(T.Requests[1].Mask));
+  EXPECT_GT(Lanes, 6u);
+  EXPECT_LT(Lanes, 26u);
+  EXPECT_EQ(T.Requests[2].Mask, ~0u);
+  EXPECT_EQ(T.Requests[3].Mask, ~0u) << "a guard is not taken";
+}
+
+/// What all lanes ask of one unknown value: as often yes as no, wherever the values lie.
+TEST(Execute, AnUnknownValueForAllLanesIsTrueEverySecondTime) {
+  for (int Stride : {4, 12, 32, 40}) {
+    SCOPED_TRACE(Stride);
+    Kernel K = fromText("ld.param.u64 %rd1, [p];\nmov.u32 %r1, 0;\nLOOP:\nld.global.u32 %r2, [%rd1];\n"
+                        "setp.eq.s32 %p1, %r2, 7;\n@%p1 bra SKIP;\nst.global.u32 [%rd1+4], %r2;\nSKIP:\nadd.s64 %rd1, %rd1, " +
+                        std::to_string(Stride) + ";\nadd.s32 %r1, %r1, 1;\nsetp.lt.s32 %p2, %r1, 64;\n@%p2 bra LOOP;\nret;");
+    WarpTrace T = K.run();
+    size_t Stores = llvm::count_if(T.Requests, [&](const Request &R) { return K.F.Body[R.Instruction].isStore(); });
+    EXPECT_EQ(2 * Stores, T.Requests.size() - Stores);
+  }
+}
+
+TEST(Execute, BranchAsLikelyAsTold) {
+  // The body is behind the branch in one, and where it goes in the other.
+  const char *const Behind = R"(ld.param.u64 %rd1, [p];
+ld.global.f32 %f1, [%rd1];
+mov.u32 %r1, %laneid;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd1, %rd1, %rd2;
+setp.gt.f32 %p1, %f1, 0f00000000;
+@%p1 bra NEXT;
+st.global.f32 [%rd1+4], %f1;
+NEXT: st.global.f32 [%rd1+8], %f1;
+ret;)";
+  const char *const There = R"(ld.param.u64 %rd1, [p];
+ld.global.f32 %f1, [%rd1];
+mov.u32 %r1, %laneid;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd1, %rd1, %rd2;
+setp.gt.f32 %p1, %f1, 0f00000000;
+@%p1 bra BODY;
+bra NEXT;
+BODY: st.global.f32 [%rd1+4], %f1;
+NEXT: st.global.f32 [%rd1+8], %f1;
+ret;)";
+  for (const char *Text : {Behind, There}) {
+    Kernel K = fromText(Text);
+    auto Lanes = [&](double Probability) {
+      LaunchFacts L;
+      L.BodyProbability = Probability;
+      WarpTrace T = K.run(L);
+      return T.Requests.size() < 3 ? 0u : unsigned(__builtin_popcount(T.Requests[1].Mask));
+    };
+    EXPECT_EQ(Lanes(0), 0u);
+    EXPECT_EQ(Lanes(1), 32u);
+    EXPECT_GT(Lanes(0.9), 22u);
+    EXPECT_LT(Lanes(0.9), 32u);
+  }
+}
+
+TEST(Execute, CallsAreInlined) {
+  for (const std::string Compiler : Compilers) {
+    Kernel K = fromFile("flow." + Compiler + ".ptx", "calls");
+    WarpTrace T = K.run();
+    EXPECT_TRUE(T.Warnings.empty());
+    ASSERT_EQ(T.Requests.size(), 3u);
+    EXPECT_EQ(T.Requests[0].Address[3], Range + (64 + 3) * 8);
+    EXPECT_EQ(T.Requests[1].Address[3], Range + (64 + 3 + 64) * 8);
+    EXPECT_EQ(T.Requests[2].Address[3], 2 * Range + (64 + 3) * 4);
+    const Instruction &Load = K.F.Body[T.Requests[0].Instruction];
+    ASSERT_FALSE(Load.InlinedAt.empty());
+    EXPECT_EQ(Load.Loc.Line, 45u);
+    EXPECT_EQ(Load.InlinedAt.back().Line, 48u);
+  }
+}
+
+TEST(Execute, CallsThatStay) {
+  Module M = parsed(R"(.visible .func (.param .b32 r) f(.param .b32 a)
+{ .reg .b32 %r<4>; .param .b32 x; .param .b32 y;
+ld.param.b32 %r1, [a]; st.param.b32 [x], %r1; call (y), f, (x); ld.param.b32 %r2, [y]; st.param.b32 [r], %r2; ret; }
+.visible .entry k() { .reg .b32 %r<4>; .reg .b64 %rd<2>; .param .b32 x; .param .b32 y;
+st.param.b32 [x], 1; call (y), f, (x); call unknown; call %rd1, (x), proto; ret; }
+)");
+  const Function *F = M.find("k");
+  ASSERT_TRUE(F);
+  Kernel K(inlineCalls(M, *F));
+  WarpTrace T = K.run();
+  // The recursion, the missing body and the pointer are named.
+  EXPECT_GE(T.Warnings.size(), 3u);
+  EXPECT_TRUE(llvm::is_contained(T.Warnings, "the call of f is not followed"));
+  EXPECT_TRUE(llvm::is_contained(T.Warnings, "the call of unknown is not followed"));
+}
+
+TEST(Execute, PointersSurviveLocalMemory) {
+  for (const std::string Compiler : Compilers) {
+    Kernel K = fromFile("flow." + Compiler + ".ptx", "depot");
+    LaunchFacts L;
+    L.Arguments.resize(5);
+    L.Arguments[4] = 1;
+    WarpTrace T = K.run(L, 0, 0);
+    ASSERT_GE(T.Requests.size(), 3u);
+    const Request &Load = T.Requests[T.Requests.size() - 2];
+    EXPECT_EQ(Load.Mem, Space::Global);
+    EXPECT_FALSE(Load.DependsOnLoad);
+    // b[63 - lane], through a pointer and an index that were stored and loaded.
+    EXPECT_EQ(Load.Address[1], 2 * Range + 62 * 4) << Compiler;
+    auto Local = llvm::find_if(T.Requests, [](const Request &R) { return R.Mem == Space::Local; });
+    ASSERT_NE(Local, T.Requests.end());
+    EXPECT_EQ(sectors(K, *Local), 8u) << "local memory is interleaved by lane";
+  }
+}
+
+TEST(Execute, ShuffleBallotAtomic) {
+  for (const std::string Compiler : Compilers) {
+    Kernel K = fromFile("flow." + Compiler + ".ptx", "warp");
+    WarpTrace T = K.run({}, 0, 1);
+    ASSERT_EQ(T.Requests.size(), 4u);
+    EXPECT_EQ(T.Requests[0].Address[4], Range + (32 + 5) * 4) << "shfl.down by 1";
+    EXPECT_EQ(T.Requests[0].Address[31], Range + (32 + 31) * 4);
+    EXPECT_FALSE(T.Requests[0].DependsOnLoad);
+    // Lanes that add to one counter get consecutive slots, and warps follow each other.
+    EXPECT_FALSE(T.Requests[3].DependsOnLoad);
+    EXPECT_EQ(T.Requests[3].Address[9], T.Requests[3].Address[8] + 4);
+    EXPECT_EQ(K.run({}, 0, 2).Requests[3].Address[8], T.Requests[3].Address[8] + 32 * 4);
+  }
+}
+
+/// p[index[i]], 16 bytes each.
+const char *const Gather = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 .ptr .global k_param_0, .param .u64 .ptr .global k_param_1)
+{
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<12>;
+  .reg .f32 %f<2>;
+  ld.param.u64 %rd1, [k_param_0];
+  ld.param.u64 %rd2, [k_param_1];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mad.lo.s32 %r4, %r2, %r3, %r1;
+  mul.wide.s32 %rd3, %r4, 4;
+  add.s64 %rd4, %rd2, %rd3;
+  ld.global.u32 %r5, [%rd4];
+  mul.wide.s32 %rd5, %r5, 16;
+  add.s64 %rd6, %rd1, %rd5;
+  ld.global.f32 %f1, [%rd6+8];
+  ret;
+}
+)";
+
+TEST(Execute, IndicesStayInTheirArray) {
+  Module M = parsed(Gather);
+  Kernel K(*M.find("k"));
+  LaunchFacts L;
+  L.PointerBytes = {{300 * 16}};
+  WarpTrace T = K.run(L, 0, 0);
+  ASSERT_EQ(T.Requests.size(), 2u);
+  EXPECT_TRUE(T.Requests[1].DependsOnLoad);
+  for (uint64_t A : T.Requests[1].Address) {
+    EXPECT_LT(A, Range + 300 * 16);
+    EXPECT_EQ((A - Range) % 16, 8u);
+  }
+}
+
+TEST(Execute, LocalDataLieNearTheThread) {
+  Module M = parsed(Gather);
+  Kernel K(*M.find("k"));
+  LaunchFacts L;
+  L.LocalData = true;
+  WarpTrace T = K.run(L, 3, 1);
+  ASSERT_EQ(T.Requests.size(), 2u);
+  EXPECT_FALSE(T.Requests[1].DependsOnLoad);
+  int64_t First = 3 * int64_t(L.Block.count()) + 32;
+  for (unsigned Lane = 0; Lane < 32; ++Lane)
+    EXPECT_LE(std::abs(int64_t(T.Requests[1].Address[Lane] - Range) / 16 - First - Lane), 8);
+}
+
+struct ValueCase {
+  const char *Body; ///< computes %r9
+  uint64_t (*Value)(uint64_t Lane);
+};
+
+TEST(Execute, Arithmetic) {
+  const ValueCase Cases[] = {
+      {"mov.u32 %r9, %laneid;", [](uint64_t L) { return L; }},
+      {"mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ntid.x;\nmov.u32 %r3, %ctaid.x;\nmad.lo.s32 %r9, %r3, %r2, %r1;",
+       [](uint64_t L) { return thread(unsigned(L)); }},
+      {"mov.u32 %r1, %laneid;\nsub.s32 %r2, 5, %r1;\nshr.s32 %r3, %r2, 31;\nand.b32 %r9, %r3, 7;",
+       [](uint64_t L) { return uint64_t(L > 5 ? 7 : 0); }},
+      {"mov.u32 %r1, %laneid;\nsub.s32 %r2, %r1, 8;\ndiv.s32 %r3, %r2, 3;\nadd.s32 %r9, %r3, 10;",
+       [](uint64_t L) { return uint64_t((int(L) - 8) / 3 + 10); }},
+      {"mov.u32 %r1, %laneid;\nsub.s32 %r2, %r1, 8;\nrem.s32 %r3, %r2, 3;\nadd.s32 %r9, %r3, 10;",
+       [](uint64_t L) { return uint64_t((int(L) - 8) % 3 + 10); }},
+      {"mov.u32 %r1, %laneid;\nmul.hi.s32 %r2, %r1, 1431655766;\nshr.u32 %r3, %r2, 31;\nadd.s32 %r9, %r2, %r3;",
+       [](uint64_t L) { return L / 3; }},
+      {"mov.u32 %r1, %laneid;\ncvt.u16.u32 %rs1, %r1;\nmul.hi.u16 %rs2, %rs1, 9363;\nmul.lo.s16 %rs3, %rs2, 7;\n"
+       "sub.s16 %rs4, %rs1, %rs3;\ncvt.u32.u16 %r9, %rs4;",
+       [](uint64_t L) { return L % 7; }},
+      {"mov.u32 %r1, %laneid;\nbfe.u32 %r9, %r1, 1, 3;", [](uint64_t L) { return L >> 1 & 7; }},
+      {"mov.u32 %r1, %laneid;\nbfe.s32 %r2, %r1, 0, 3;\nadd.s32 %r9, %r2, 4;",
+       [](uint64_t L) { return (L & 7) < 4 ? (L & 7) + 4 : (L & 7) - 4; }},
+      {"mov.u32 %r1, %laneid;\nbfi.b32 %r9, %r1, 256, 2, 5;", [](uint64_t L) { return 256 + L * 4; }},
+      {"mov.u32 %r1, %laneid;\npopc.b32 %r9, %r1;", [](uint64_t L) { return uint64_t(__builtin_popcountll(L)); }},
+      {"mov.u32 %r1, %laneid;\nor.b32 %r2, %r1, 1;\nclz.b32 %r9, %r2;",
+       [](uint64_t L) { return uint64_t(__builtin_clz(unsigned(L | 1))); }},
+      {"mov.u32 %r1, %laneid;\nadd.s32 %r2, %r1, 1;\nbfind.u32 %r9, %r2;",
+       [](uint64_t L) { return uint64_t(31 - __builtin_clz(unsigned(L + 1))); }},
+      {"mov.u32 %r1, %laneid;\nbrev.b32 %r2, %r1;\nshr.u32 %r9, %r2, 27;",
+       [](uint64_t L) { return (L & 1) << 4 | (L & 2) << 2 | (L & 4) | (L & 8) >> 2 | (L & 16) >> 4; }},
+      {"mov.u32 %r1, %laneid;\nmov.u32 %r2, 6;\nlop3.b32 %r9, %r1, %r2, %r1, 0x3c;", [](uint64_t L) { return L ^ 6; }},
+      {"mov.u32 %r1, %laneid;\nprmt.b32 %r9, %r1, 0, 0x4404;", [](uint64_t L) { return L << 8; }},
+      {"mov.u32 %r1, %laneid;\nshl.b32 %r2, %r1, 31;\nshf.l.wrap.b32 %r9, %r2, %r1, 1;",
+       [](uint64_t L) { return L << 1 | (L & 1); }},
+      {"mov.u32 %r1, %laneid;\nmov.b64 %rd1, {%r1, %r1};\nshr.u64 %rd2, %rd1, 31;\nmov.b64 {%r9, _}, %rd2;",
+       [](uint64_t L) { return L << 1; }},
+      {"mov.u32 %r1, %laneid;\nmin.s32 %r2, %r1, 9;\nmax.s32 %r9, %r2, 4;",
+       [](uint64_t L) { return std::clamp<uint64_t>(L, 4, 9); }},
+      {"mov.u32 %r1, %laneid;\nsub.s32 %r2, %r1, 16;\nabs.s32 %r9, %r2;",
+       [](uint64_t L) { return uint64_t(std::abs(int(L) - 16)); }},
+      {"mov.u32 %r1, %laneid;\nsetp.gt.u32 %p1, %r1, 3;\nsetp.lt.and.u32 %p2|%p3, %r1, 9, %p1;\nselp.b32 %r9, 1, 0, "
+       "%p2;",
+       [](uint64_t L) { return uint64_t(L > 3 && L < 9); }},
+      {"mov.u32 %r1, %laneid;\nsetp.lt.u32 %p1, %r1, 9;\nsetp.gt.or.u32 %p2, %r1, 20, !%p1;\nselp.b32 %r9, 1, 0, %p2;",
+       [](uint64_t L) { return uint64_t(L >= 9); }},
+      {"mov.u32 %r1, %laneid;\nset.lt.u32.u32 %r2, %r1, 4;\nneg.s32 %r9, %r2;",
+       [](uint64_t L) { return uint64_t(L < 4); }},
+      {"mov.u32 %r1, %laneid;\nadd.s32 %r2, %r1, -1;\nadd.cc.u32 %r3, %r2, 1;\naddc.u32 %r9, 0, 0;",
+       [](uint64_t L) { return uint64_t(L == 0); }},
+      {"mov.u32 %r1, %laneid;\nmul.wide.s32 %rd1, %r1, -4;\nneg.s64 %rd2, %rd1;\ncvt.u32.u64 %r9, %rd2;",
+       [](uint64_t L) { return L * 4; }},
+      {"mov.u32 %r1, %laneid;\nmad.wide.u32 %rd1, %r1, 8, 3;\ncvt.u32.u64 %r9, %rd1;",
+       [](uint64_t L) { return L * 8 + 3; }},
+      {"mov.u32 %r1, %laneid;\nshfl.sync.bfly.b32 %r9, %r1, 3, 31, -1;", [](uint64_t L) { return L ^ 3; }},
+      {"mov.u32 %r1, %laneid;\nshfl.sync.up.b32 %r9, %r1, 2, 0, -1;", [](uint64_t L) { return L < 2 ? L : L - 2; }},
+      {"mov.u32 %r1, %laneid;\nshfl.sync.idx.b32 %r9, %r1, 1, 0x1c03, -1;", [](uint64_t L) { return L / 4 * 4 + 1; }},
+      {"mov.u32 %r1, %laneid;\nredux.sync.add.s32 %r9, %r1, -1;", [](uint64_t) { return uint64_t(31 * 16); }},
+      {"mov.u32 %r1, %laneid;\nshr.u32 %r2, %r1, 4;\nmatch.any.sync.b32 %r3, %r2, -1;\nand.b32 %r9, %r3, 65535;",
+       [](uint64_t L) { return uint64_t(L < 16 ? 65535 : 0); }},
+      {"ld.param.u32 %r9, [n];", [](uint64_t) { return uint64_t(4096); }},
+      {"mov.u64 %rd1, p;\nld.param.u32 %r9, [%rd1+8];", [](uint64_t) { return uint64_t(4096); }},
+  };
+  for (const ValueCase &Case : Cases) {
+    const std::vector<uint64_t> Values = stored(Case.Body);
+    for (unsigned L = 0; L < 32; ++L)
+      EXPECT_EQ(Values[L], Case.Value(L)) << Case.Body << "\nlane " << L;
+  }
+}
+
+TEST(Execute, SharedAndGenericSpaces) {
+  Module M = parsed(R"(.extern .shared .align 16 .b8 dynamic[];
+.visible .entry k() { .reg .b32 %r<9>; .reg .b64 %rd<9>; .shared .align 4 .b8 own[100];
+mov.u32 %r1, dynamic;
+mov.u32 %r2, %laneid;
+shl.b32 %r3, %r2, 2;
+add.s32 %r1, %r1, %r3;
+st.shared.u32 [%r1], %r2;
+mov.u64 %rd1, dynamic;
+cvta.shared.u64 %rd2, %rd1;
+ld.u32 %r4, [%rd2+8];
+ld.shared.u32 %r5, [own+4];
+ret; })");
+  Kernel K(M.Functions.at(0));
+  WarpTrace T = K.run();
+  ASSERT_EQ(T.Requests.size(), 3u);
+  EXPECT_EQ(T.Requests[0].Address[2], 112u + 8) << "open arrays follow those of known size";
+  EXPECT_EQ(T.Requests[1].Mem, Space::Shared) << "a generic address is resolved";
+  EXPECT_EQ(T.Requests[1].Address[0], 112u + 8);
+  EXPECT_EQ(T.Requests[2].Address[0], 4u);
+}
+
+TEST(Execute, IntegerAndPointerParametersOf64Bits) {
+  Module M = parsed(R"(.visible .entry k(.param .u64 p, .param .u64 n)
+{ .reg .pred %p<4>; .reg .f32 %f<4>; .reg .b64 %rd<9>;
+ld.param.u64 %rd1, [p];
+ld.param.u64 %rd2, [n];
+mov.u64 %rd3, 0;
+L: shl.b64 %rd4, %rd3, 2;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.f32 %f1, [%rd5];
+add.s64 %rd3, %rd3, 1;
+setp.lt.u64 %p1, %rd3, %rd2;
+@%p1 bra L;
+ret; })");
+  Kernel K(M.Functions.at(0));
+  LaunchFacts L;
+  L.DefaultInteger = 1000;
+  EXPECT_DOUBLE_EQ(K.run(L).Loops.at(0).True, 1000);
+  L.Arguments = {std::nullopt, 50};
+  EXPECT_DOUBLE_EQ(K.run(L).Loops.at(0).True, 50);
+}
+
+TEST(Execute, PartialWarpAndBlockShape) {
+  Kernel K =
+      fromText("ld.param.u64 %rd1, [p];\nmov.u32 %r1, %tid.y;\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd1, %rd1, %rd2;\n"
+               "ld.global.f32 %f1, [%rd1];\nret;");
+  LaunchFacts L;
+  L.Block = {8, 5, 1};
+  WarpTrace T = K.run(L, 0, 1);
+  ASSERT_EQ(T.Requests.size(), 1u);
+  EXPECT_EQ(T.Requests[0].Mask, 0xffu);
+  EXPECT_EQ(T.Requests[0].Address[0], Range + 4 * 4);
+  EXPECT_TRUE(K.run(L, 0, 2).Requests.empty());
+}
+
+TEST(Execute, UnknownInstructionsAndIndirectBranches) {
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+frob.u64 %rd2, %rd1;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.f32 %f1, [%rd3];
+mov.u32 %r1, %laneid;
+and.b32 %r2, %r1, 1;
+table: .branchtargets A, B;
+brx.idx %r2, table;
+A: ld.global.f32 %f2, [%rd1];
+B: ld.global.f32 %f3, [%rd1];
+ret;)");
+  WarpTrace T = K.run();
+  ASSERT_EQ(T.Requests.size(), 3u);
+  EXPECT_TRUE(T.Requests[0].DependsOnLoad) << "its result is not known";
+  EXPECT_EQ(T.Requests[1].Mask, 0x55555555u);
+  EXPECT_EQ(T.Requests[2].Mask, ~0u);
+}
+
+TEST(Execute, EndlessLoopsEnd) {
+  for (const char *Body :
+       {"L: bra L;", "mov.u32 %r1, 1;\nL: add.s32 %r2, %r2, 1;\nsetp.ne.s32 %p1, %r1, 0;\n@%p1 bra L;\nret;",
+        "L: ld.global.u32 %r1, [%rd1];\nbra L;", "@%p1 bra B;\nA: mov.u32 %r1, 1;\nB: mov.u32 %r2, 1;\nbra A;"}) {
+    WarpTrace T = fromText(Body).run();
+    EXPECT_TRUE(T.Truncated) << Body;
+  }
+}
+
+TEST(Execute, FiveNestedLoopsAreFast) {
+  std::string Head, Work;
+  for (int Depth = 0; Depth < 5; ++Depth)
+    Head += "mov.u32 %r" + std::to_string(10 + Depth) + ", 0;\nL" + std::to_string(Depth) + ":\n";
+  std::string Closings;
+  for (int Depth = 4; Depth >= 0; --Depth) {
+    const std::string R = "%r" + std::to_string(10 + Depth), P = "%p" + std::to_string(1 + Depth),
+                      Label = "L" + std::to_string(Depth);
+    Closings +=
+        "add.s32 " + R + ", " + R + ", 1;\nsetp.lt.s32 " + P + ", " + R + ", 100;\n@" + P + " bra " + Label + ";\n";
+  }
+  for (int I = 0; I < 1000; ++I)
+    Work += "mul.wide.s32 %rd2, %r14, 4;\nadd.s64 %rd3, %rd1, %rd2;\nld.global.f32 %f1, [%rd3];\nfma.rn.f32 %f2, %f1, "
+            "%f1, %f2;\nadd.s32 %r5, %r5, %r14;\n";
+  const std::string Text = kernel("ld.param.u64 %rd1, [p];\n" + Head + Work + Closings + "ret;");
+  const auto Begin = std::chrono::steady_clock::now();
+  Kernel K(parsed(Text).Functions.at(0));
+  WarpTrace T = K.run();
+  const auto Milliseconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - Begin).count();
+  EXPECT_EQ(T.Loops.size(), 5u);
+  EXPECT_DOUBLE_EQ(T.BlockWeight[K.C.Loops.back().Header], 1e10);
+  EXPECT_LT(Milliseconds, 2000) << "200 ms on an idle machine";
+}
+
+TEST(Execute, SurvivesDamagedText) {
+  std::mt19937 Random(5);
+  const std::string Good = input("flow.nvcc.ptx");
+  ExecuteLimits Limits;
+  Limits.MaxInstructions = 2000;
+  for (unsigned Round = 0; Round < 100; ++Round) {
+    std::string Damaged = Good;
+    for (unsigned Hit = 0; Hit < 3; ++Hit)
+      Damaged[Random() % Damaged.size()] = "0123456789rdfp%"[Random() % 15];
+    llvm::Expected<Module> M = parse(Damaged);
+    if (!M) {
+      llvm::consumeError(M.takeError());
+      continue;
+    }
+    for (const Function &F : M->Functions) {
+      Kernel K(inlineCalls(*M, F));
+      EXPECT_FALSE(dump(K.F, K.run({}, Round, 1, Limits)).empty());
+    }
+  }
+}
+
+TEST(Execute, SurvivesRandomPrograms) {
+  std::mt19937 Random(3);
+  const char *const Lines[] = {"add.s32 %r1, %r2, %r3;",
+                               "sub.s32 %r2, %r1, 7;",
+                               "shl.b32 %r3, %r1, %r2;",
+                               "div.s32 %r1, %r2, %r3;",
+                               "rem.u32 %r2, %r1, %r3;",
+                               "ld.global.u32 %r1, [%rd1];",
+                               "ld.u64 %rd1, [%rd2+8];",
+                               "st.local.u64 [%rd1], %rd2;",
+                               "ld.local.u64 %rd2, [%rd1];",
+                               "ld.shared.v2.u32 {%r1, %r2}, [%r3];",
+                               "atom.add.u32 %r1, [%rd1], %r2;",
+                               "mov.b64 {%r1, %r2}, %rd1;",
+                               "mov.b64 %rd1, {%r1, %r2};",
+                               "mul.wide.s32 %rd2, %r1, %r2;",
+                               "bfe.s64 %rd1, %rd2, %r1, %r2;",
+                               "bfi.b64 %rd1, %rd2, %rd1, %r1, %r2;",
+                               "cvt.s64.s8 %rd1, %rd2;",
+                               "shfl.sync.idx.b32 %r1|%p1, %r2, %r3, %r1, -1;",
+                               "vote.sync.any.pred %p1, %p2, -1;",
+                               "setp.lt.s32 %p1, %r1, %r2;",
+                               "setp.gt.f32 %p2, %f1, %f2;",
+                               "div.s64 %rd1, %rd1, %rd2;",
+                               "mul.hi.u64 %rd1, %rd1, %rd2;",
+                               "@%p1 ret;",
+                               "popc.b64 %r1, %rd1;",
+                               "bfind.s32 %r1, %r2;",
+                               "prmt.b32 %r1, %r2, %r3, %r1;",
+                               "cvta.to.shared.u64 %rd1, %rd2;",
+                               "ld.param.u64 %rd1, [%rd2];",
+                               "brev.b64 %rd1, %rd2;",
+                               "cvt.rzi.s32.f32 %r1, %f1;",
+                               "mad.hi.s32 %r1, %r2, %r3, %r1;",
+                               "min.s64 %rd1, %rd1, %rd2;",
+                               "shr.s64 %rd1, %rd2, %r1;"};
+  for (unsigned Round = 0; Round < 300; ++Round) {
+    std::string Body;
+    const unsigned Blocks = 1 + Random() % 12;
+    for (unsigned B = 0; B < Blocks; ++B) {
+      Body += "B" + std::to_string(B) + ":\n";
+      for (unsigned I = Random() % 8; I > 0; --I)
+        Body += std::string(Lines[Random() % std::size(Lines)]) + "\n";
+      if (Random() % 4)
+        Body += std::string(Random() % 2 ? "@%p1 " : "@!%p2 ") + "bra B" + std::to_string(Random() % Blocks) + ";\n";
+    }
+    ExecuteLimits Limits;
+    Limits.MaxInstructions = 5000;
+    Kernel K = fromText(Body + "ret;");
+    WarpTrace T = K.run({}, Round, 0, Limits);
+    for (size_t B = 0; B < T.BlockVisits.size(); ++B)
+      EXPECT_GE(T.BlockWeight[B] + 1e-6, double(T.BlockVisits[B]));
+    EXPECT_FALSE(dump(K.F, T).empty());
+  }
+}
+
+} // namespace
