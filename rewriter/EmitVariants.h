@@ -3,6 +3,8 @@
 
 #include "rewriter/decide/Report.h"
 
+#include "llvm/Support/Error.h"
+
 namespace restride {
 
 /// Writes DIR/<candidate>/<layout>/<file> and <file>.ptx. Two candidates of one
