@@ -1,5 +1,5 @@
 // Arrays that several files use: the record stands in the header that all of them read first.
-// RUN: rm -rf %t %t.soa %t.none && split-file %s %t && cp -r %t %t.soa && cp -r %t %t.none
+// RUN: rm -rf %t %t.soa %t.none && split-file %s %t && mkdir %t/.git && cp -r %t %t.soa && cp -r %t %t.none
 // RUN: cd %t && %restride -i --quiet --layout=aos-align16 --struct=Xyz main.cu kernels.cu -- -std=c++17
 // RUN: FileCheck %s --check-prefix=HEADER --input-file=%t/gather.h
 // RUN: FileCheck %s --check-prefix=BODY --input-file=%t/bodies.cuh
