@@ -219,7 +219,10 @@ std::vector<Declaration> DeclarationTable::build() {
     D.Scope = aliasScope(Name);
     D.Specifiers = {Begin->Begin, endOfSpecifiers(View.buffer(), R->End)};
     // Nothing between the star and the name but blanks, or it is no plain result.
-    D.Declarators.push_back({{D.Specifiers.End, FunctionName->Begin}, {FunctionName->Begin, FunctionName->Begin}, std::nullopt, "", int(Node)});
+    Declarator &One = D.Declarators.emplace_back();
+    One.Text = {D.Specifiers.End, FunctionName->Begin};
+    One.Name = {FunctionName->Begin, FunctionName->Begin};
+    One.Candidate = int(Node);
     if (View.text(D.Declarators[0].Text).trim() != "*")
       Graph.refuse(Node, F->getLocation(), "the result type of '" + F->getNameAsString() + "' cannot be respelled");
     else

@@ -151,7 +151,11 @@ static bool isHiddenType(QualType T) {
 /// More pointers than these no kernel wants as a parameter.
 static constexpr size_t MaxLeaves = 64;
 
-static size_t leavesOf(const Field &F) { return leaves({.Fields = {F}}).size(); }
+static size_t leavesOf(const Field &F) {
+  Record R;
+  R.Fields = {F};
+  return leaves(R).size();
+}
 
 /// The member array that gives the most leaves; null where none gives several.
 static Field *largestArray(std::vector<Field> &Fields) {

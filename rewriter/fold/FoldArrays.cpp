@@ -99,7 +99,7 @@ public:
       for (const ArrayRule &R : In.O.Project.Arrays)
         if (R.Members.size() > 1 && R.Layout != "keep")
           if (llvm::Error E = force(R))
-            return std::move(E);
+            return E;
     for (;;) {
       llvm::Expected<std::vector<FoldTrial>> Trials = tryAll();
       if (!Trials)
