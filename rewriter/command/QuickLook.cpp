@@ -1,4 +1,5 @@
 #include "rewriter/command/QuickLook.h"
+#include "rewriter/command/IncludeLine.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
@@ -47,26 +48,17 @@ public:
       if (Text.contains("__global__"))
         return true;
       for (StringRef Line : split(Text, '\n'))
-        follow(Line.ltrim(), sys::path::parent_path(File));
+        if (std::optional<IncludeLine> Included = includeLine(Line))
+          follow(*Included, sys::path::parent_path(File));
     }
     return false;
   }
 
 private:
-  void follow(StringRef Line, StringRef Folder) {
-    if (!Line.consume_front("#"))
+  void follow(const IncludeLine &Included, StringRef Folder) {
+    if (Included.Quoted && add(Folder, Included.Name))
       return;
-    Line = Line.ltrim();
-    if (!Line.consume_front("include"))
-      return;
-    Line = Line.ltrim();
-    bool Quoted = Line.consume_front("\"");
-    if (!Quoted && !Line.consume_front("<"))
-      return;
-    StringRef Name = Line.take_until([](char C) { return C == '"' || C == '>'; });
-    if (Quoted && add(Folder, Name))
-      return;
-    (void)any_of(Folders, [&](const std::string &F) { return add(F, Name); });
+    (void)any_of(Folders, [&](const std::string &F) { return add(F, Included.Name); });
   }
 
   bool add(StringRef Folder, StringRef Name) {

@@ -1,6 +1,7 @@
 #include "rewriter/fold/FoldPlace.h"
 
 #include "analysis/program/Comments.h"
+#include "rewriter/command/IncludeLine.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
@@ -12,7 +13,7 @@
 namespace restride {
 using namespace llvm;
 
-/// What a directive of this line says behind its '#': "include ...".
+/// What a directive of this line says behind its '#': "if ...".
 static StringRef directive(StringRef Line) {
   Line = Line.ltrim();
   return Line.consume_front("#") ? Line.ltrim() : "";
@@ -56,16 +57,11 @@ private:
       return;
     unsigned Begin = File.Text.Begin, At = Begin;
     for (StringRef Line : split(Text.text(File.Text), '\n')) {
-      StringRef Name = directive(Line);
-      if (Name.consume_front("include")) {
-        Name = Name.ltrim();
-        Name = Name.starts_with("<") ? Name.drop_front().split('>').first : Name.split('"').second.split('"').first;
-        const SourceFile *F = Name.empty() ? nullptr : included(Text, Name, sys::path::parent_path(File.Path));
-        if (F) {
-          Pieces.push_back({Begin, At});
-          read(*F);
-          Begin = At + 1;
-        }
+      std::optional<IncludeLine> Include = includeLine(Line);
+      if (const SourceFile *F = Include ? included(Text, Include->Name, sys::path::parent_path(File.Path)) : nullptr) {
+        Pieces.push_back({Begin, At});
+        read(*F);
+        Begin = At + 1;
       }
       At += Line.size() + 1;
     }

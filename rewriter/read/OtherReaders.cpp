@@ -1,4 +1,5 @@
 #include "rewriter/read/OtherReaders.h"
+#include "rewriter/command/IncludeLine.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
@@ -36,18 +37,13 @@ static bool readsHeader(StringRef File, StringRef Header) {
   if (!Buffer)
     return false;
   for (StringRef Line : split((*Buffer)->getBuffer(), '\n')) {
-    Line = Line.ltrim();
-    if (!Line.consume_front("#") || !Line.ltrim().starts_with("include"))
+    std::optional<IncludeLine> Included = includeLine(Line);
+    if (!Included || sys::path::filename(Included->Name) != sys::path::filename(Header))
       continue;
-    StringRef Name = Line.split('"').second.split('"').first;
-    bool Quoted = !Name.empty();
-    if (!Quoted)
-      Name = Line.split('<').second.split('>').first;
-    if (sys::path::filename(Name) != sys::path::filename(Header))
-      continue;
+    StringRef Name = Included->Name;
     SmallString<256> Beside(sys::path::parent_path(File)), Real;
     sys::path::append(Beside, Name);
-    if (Quoted && !sys::fs::real_path(Beside, Real)) {
+    if (Included->Quoted && !sys::fs::real_path(Beside, Real)) {
       if (Real == Header)
         return true;
       continue; // another file of that name

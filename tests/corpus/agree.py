@@ -139,7 +139,7 @@ def parse_arguments(argv):
     parser.add_argument("--timeout", type=int, default=600, metavar="SECONDS", help="for restride")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     options = parser.parse_args(argv)
-    options.restride = str(Path(options.restride).resolve()) if "/" in options.restride else options.restride
+    options.restride = sweep.executable(options.restride)
     return options
 
 

@@ -175,6 +175,11 @@ def report(title, answers, restride, layout, keep, show):
     return not bad
 
 
+def executable(name):
+    """Programs are run in other folders; a name without a folder is looked for on PATH."""
+    return str(Path(name).resolve()) if "/" in name else name
+
+
 def parse_arguments(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--restride", required=True)
@@ -189,7 +194,7 @@ def parse_arguments(argv):
     parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help="processor time for one file")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     options = parser.parse_args(argv)
-    options.restride = str(Path(options.restride).resolve()) if "/" in options.restride else options.restride
+    options.restride = executable(options.restride)
     return options
 
 

@@ -17,6 +17,13 @@ TEST(OtherReaders, areFilesThatIncludeTheHeaderAndTakeNoPart) {
   EXPECT_EQ(otherReader(Header, Folder.path(), {Main, Beside}), ByPath);
 }
 
+TEST(OtherReaders, areFoundWhateverStandsBehindTheName) {
+  test::TemporaryFolder Folder;
+  std::string Header = Folder.write("include/p.h", "");
+  std::string Reader = Folder.write("src/main.cu", "#include <include/p.h> // not \"q.h\"\n");
+  EXPECT_EQ(otherReader(Header, Folder.path(), {}), Reader);
+}
+
 TEST(OtherReaders, areNotThoseOfAnotherHeaderOfItsName) {
   test::TemporaryFolder Folder;
   std::string Header = Folder.write("one/p.h", "");
