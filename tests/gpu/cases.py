@@ -51,14 +51,15 @@ def kernel_sectors(kernel):
 
 def read_csv(stream):
     """{program: {array: {layout: ms}}} and the rows that did not compute what the original does; the original's time is
-    that of the array ""."""
+    that of the array "". A grouped layout has its groups behind the name: an array may be measured in several."""
     times, wrong = {}, []
     for row in csv.DictReader(stream):
         if row["check_ok"] != "1" or not row["time_ms"]:
             wrong.append((row["program"], row["candidate"], row["layout"]))
             continue
         arrays = times.setdefault(row["program"], {})
-        arrays.setdefault(row["candidate"], {})[row["layout"]] = float(row["time_ms"])
+        groups = row.get("groups") or ""
+        arrays.setdefault(row["candidate"], {})[row["layout"] + (f" {groups}" if groups else "")] = float(row["time_ms"])
     return times, wrong
 
 
@@ -74,7 +75,10 @@ def make_cases(times, reports):
             if not candidate or not candidate["variants"]:
                 unknown.append(f"{program} {array}")
                 continue
-            source, known = candidate["source_layout"], dict(layouts)
+            # The groups that the report proposes are its grouped layout; others are layouts it does not know.
+            proposed = {f"grouped {summary.groups_text(v)}": "grouped" for v in candidate["variants"] if v["layout"] == "grouped"}
+            source = candidate["source_layout"]
+            known = {proposed.get(layout, layout): time for layout, time in layouts.items()}
             if source not in known and "" in arrays:
                 known[source] = arrays[""][variants.ORIGINAL]
             cases.append(Case(program, array, known, source, candidate))

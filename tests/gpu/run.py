@@ -24,6 +24,7 @@ def parse_arguments(argv):
     parser.add_argument("--emit-only", action="store_true", help="stop after emitting")
     parser.add_argument("--originals-only", action="store_true", help="build and run the programs as they are")
     parser.add_argument("--only", action="append", default=[], metavar="PROGRAM", help="repeatable")
+    parser.add_argument("--layout", action="append", default=[], help="measure these layouts and the original only; repeatable")
     parser.add_argument("--args", action="append", default=[], metavar="PROGRAM=ARGS",
                         help="arguments of a program, as in --args='lbm=256 128'; repeatable")
     parser.add_argument("--runs", type=int, default=3, help="runs of each binary; the median time counts")
@@ -54,7 +55,8 @@ def build_and_run(options, originals, folder):
     programs = {original: [original] for original in originals}
     if not options.originals_only:
         for original, group in programs.items():
-            group += variants.find_variants(options.variants, original)
+            group += [variant for variant in variants.find_variants(options.variants, original)
+                      if not options.layout or variant.layout in options.layout]
     everything = [variant for group in programs.values() for variant in group]
     flags = ("-O3", "-std=c++17", f"-arch={options.arch}")
     builds = measure.compile_all(everything, options.nvcc, flags, folder, options.jobs)

@@ -25,6 +25,7 @@ class Row:
     predicted_cycles: float = None
     picked: bool = False
     kernels: str = ""  # those that use the array, by the report
+    groups: str = ""  # of a grouped layout, by the report: fields between spaces, groups between bars
     error: str = ""
 
 
@@ -42,6 +43,11 @@ def find_candidate(report, folder):
         if len(found) == 1:
             return found[0]
     return None
+
+
+def groups_text(variant):
+    """Which fields lie together in a report's variant; empty for layouts whose name says it."""
+    return "|".join(" ".join(group) for group in variant["groups"]) if variant["layout"] == "grouped" else ""
 
 
 def picked_layout(candidate):
@@ -72,6 +78,7 @@ def make_rows(original, results, report):
                 if scored["layout"] == variant.layout:
                     row.predicted_cycles = scored["predicted_cycles"]
                     row.kernels = " ".join(kernel["name"] for kernel in scored.get("kernels", []))
+                    row.groups = groups_text(scored)
         rows.append(row)
     return sorted(rows, key=lambda row: row.layout != ORIGINAL or row.candidate != "")
 
@@ -149,7 +156,8 @@ def format_picks(picks):
 
 def write_csv(stream, rows):
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(("program", "candidate", "layout", "check_ok", "time_ms", "kernels"))
+    writer.writerow(("program", "candidate", "layout", "check_ok", "time_ms", "kernels", "groups"))
     for row in rows:
         time = "" if row.time_ms is None else f"{row.time_ms:.4f}"
-        writer.writerow((row.program, row.candidate, row.layout, int(row.status == OK), time, row.kernels))
+        writer.writerow((row.program, row.candidate, row.layout, int(row.status == OK), time, row.kernels,
+                         row.groups))
