@@ -71,7 +71,8 @@ namespace {
 
 class RegionPath {
 public:
-  RegionPath(const ptx::Function &F, ArrayRef<double> LoadLatency, const Gpu &G)
+  /// Without a GPU, time is how many loads have been waited for.
+  RegionPath(const ptx::Function &F, ArrayRef<double> LoadLatency, const Gpu *G)
       : F(F), LoadLatency(LoadLatency), G(G) {}
 
   /// Cycles by which \p B delays the end of the region so far.
@@ -82,8 +83,8 @@ public:
     return End - Before;
   }
 
-private:
-  void issue(unsigned Index) {
+  /// When it starts, in cycles.
+  double issue(unsigned Index) {
     const ptx::Instruction &I = F.Body[Index];
     double Start = Order.earliest(I);
     auto wait = [&](int Register) {
@@ -101,19 +102,21 @@ private:
         Ready[D.Reg] = Done;
     Order.issued(I, Start);
     End = std::max(End, Done);
+    return Start;
   }
 
+private:
   double latency(unsigned Index) const {
     StringRef Class = latencyClass(F.Body[Index]);
-    if (Class.empty())
-      return LoadLatency[Index];
-    auto It = G.Latencies.find(Class.str());
-    return It == G.Latencies.end() ? 0 : It->second;
+    if (!G || Class.empty())
+      return G ? LoadLatency[Index] : Class.empty();
+    auto It = G->Latencies.find(Class.str());
+    return It == G->Latencies.end() ? 0 : It->second;
   }
 
   const ptx::Function &F;
   ArrayRef<double> LoadLatency;
-  const Gpu &G;
+  const Gpu *G;
   DenseMap<int, double> Ready; ///< register: cycle of its value
   StoreOrder Order;
   double End = 0;
@@ -125,14 +128,14 @@ std::vector<unsigned> issueSegments(const ptx::Function &F, const ptx::ControlFl
   std::vector<unsigned> Out(F.Body.size(), 0);
   unsigned Segment = 0;
   for (const std::vector<unsigned> &Region : schedulingRegions(F, C)) {
-    ++Segment;
-    StoreOrder Order; // in segments instead of cycles
+    RegionPath P(F, {}, nullptr);
+    unsigned Last = Segment;
     for (unsigned B : Region)
       for (unsigned I = C.Blocks[B].Begin; I < C.Blocks[B].End; ++I) {
-        Segment += Order.earliest(F.Body[I]) >= Segment;
-        Order.issued(F.Body[I], Segment);
-        Out[I] = Segment;
+        Out[I] = Segment + unsigned(P.issue(I));
+        Last = std::max(Last, Out[I]);
       }
+    Segment = Last + 1;
   }
   return Out;
 }
@@ -141,7 +144,7 @@ std::vector<double> criticalPaths(const ptx::Function &F, const ptx::ControlFlow
                                   const Gpu &G) {
   std::vector<double> Cycles(C.Blocks.size(), 0);
   for (const std::vector<unsigned> &Region : schedulingRegions(F, C)) {
-    RegionPath P(F, LoadLatency, G);
+    RegionPath P(F, LoadLatency, &G);
     for (unsigned B : Region)
       Cycles[B] = P.append(C.Blocks[B]);
   }

@@ -14,6 +14,12 @@ namespace restride::cost {
 
 namespace {
 
+/// How long the bursts of one block are waited for.
+struct BlockWaits {
+  double Cycles = 0;
+  DenseMap<unsigned, std::array<double, 4>> ByInstruction;
+};
+
 class Sm {
 public:
   Sm(const ptx::Function &F, const ptx::ControlFlow &C, const Gpu &G)
@@ -28,6 +34,7 @@ public:
       A = {};
     StoreRequests = StoreSectors = 0;
     std::vector<size_t> Next(Warps.size(), 0);
+    std::vector<BlockWaits> Blocks(Warps.size() / WarpsPerBlock + 1);
     size_t Left = Warps.size(), Turn = 0;
     while (Left) {
       for (size_t W = 0; W < Warps.size(); ++W) {
@@ -38,7 +45,7 @@ public:
         }
         if (Turn < G.BlockStagger * stagger(W / WarpsPerBlock) * Count / G.WarpBurst)
           continue;
-        burst(Warps[W], Next[W]);
+        burst(Warps[W], Next[W], Blocks[W / WarpsPerBlock]);
         Left -= Next[W] >= Count;
       }
       // A warp's next burst comes when this one has been served.
@@ -46,6 +53,10 @@ public:
       Fetched.clear();
       ++Turn;
     }
+    for (const auto &[I, Waits] : llvm::max_element(Blocks, [](const BlockWaits &A, const BlockWaits &B) {
+                                   return A.Cycles < B.Cycles;
+                                 })->ByInstruction)
+      Out.PerInstruction[I].Waits = Waits;
     Out.StoreSectorsPerRequest = StoreRequests ? StoreSectors / StoreRequests : 0;
   }
 
@@ -56,9 +67,11 @@ private:
   static double stagger(uint64_t Block) { return (Block * 0x9E3779B97F4A7C15ull >> 40) % 1024 / 1024.0; }
 
   /// What a warp issues before the next warp's turn: up to what has to wait.
-  void burst(const WarpFootprint &W, size_t &Next) {
+  void burst(const WarpFootprint &W, size_t &Next, BlockWaits &Block) {
     unsigned Segment = Segments[W.Requests[Next].Instruction], Last = 0;
     Written.clear();
+    Loads.clear();
+    Farthest = Wait::L1;
     for (unsigned K = 0; K < G.WarpBurst && Next < W.Requests.size(); ++K) {
       const RequestFootprint &R = W.Requests[Next];
       if (K && (Segments[R.Instruction] != Segment || R.Instruction <= Last))
@@ -67,6 +80,10 @@ private:
       ++Next;
       request(R, W.touches(R));
     }
+    for (unsigned I : Loads)
+      ++Block.ByInstruction[I][unsigned(Farthest)];
+    if (!Loads.empty())
+      Block.Cycles += Farthest == Wait::L1 ? G.L1Latency : Farthest == Wait::L2 ? G.L2Latency : G.DramLatency;
   }
 
   void request(const RequestFootprint &R, ArrayRef<SectorTouch> Touches) {
@@ -84,11 +101,13 @@ private:
     }
     if (!I.isLoad())
       return; // atomics are done in L2
-    bool MissedL1 = false, MissedL2 = false, WaitsL2 = false, WaitsDram = false;
+    bool MissedL1 = false, MissedL2 = false;
+    auto wait = [&](Wait For) { Farthest = std::max(Farthest, For); };
+    Wait Far = R.Random ? Wait::RandomDram : Wait::Dram;
     for (const SectorTouch &T : Touches) {
       if (L1.touch(T.Sector)) {
         if (auto At = Asked.find(T.Sector); At != Asked.end())
-          (At->second ? WaitsDram : WaitsL2) = true;
+          wait(At->second);
         continue;
       }
       MissedL1 = true;
@@ -97,9 +116,9 @@ private:
       bool InL2 = L2.touch(Granule);
       if (!InL2)
         Fetched.insert(Granule);
-      bool OnItsWay = Fetched.contains(Granule);
-      Asked[T.Sector] = OnItsWay;
-      WaitsDram |= InL2 && OnItsWay;
+      Wait For = Fetched.contains(Granule) ? Far : Wait::L2;
+      Asked[T.Sector] = For;
+      wait(For);
       if (InL2)
         continue;
       MissedL2 = true;
@@ -107,14 +126,7 @@ private:
         ++A.MissGranules;
     }
     ++(MissedL2 ? A.HitDram : MissedL1 ? A.HitL2 : A.HitL1);
-    if (MissedL2)
-      return;
-    if (MissedL1)
-      A.LateL2 += WaitsDram;
-    else if (WaitsDram)
-      ++A.WaitDram;
-    else
-      A.WaitL2 += WaitsL2;
+    Loads.push_back(R.Instruction);
   }
 
   const ptx::Function &F;
@@ -123,8 +135,10 @@ private:
   uint64_t GranuleSectors;
   SectorCache L1, L2;
   SmallDenseSet<uint64_t, 64> Written; ///< by the stores of this burst
-  DenseMap<uint64_t, bool> Asked; ///< sectors that were missed in this turn, and whether they come from DRAM
+  DenseMap<uint64_t, Wait> Asked; ///< sectors that were missed in this turn, and where they come from
   DenseSet<uint64_t> Fetched;     ///< granules that DRAM was asked for in this turn
+  std::vector<unsigned> Loads; ///< of this burst
+  Wait Farthest = Wait::L1;    ///< that they wait for
   double StoreRequests = 0, StoreSectors = 0;
   Reuse Out;
 };

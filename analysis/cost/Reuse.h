@@ -1,19 +1,29 @@
 // Where loads hit: one SM with its resident blocks, warps taking turns, an L1 of
 // 128-byte lines in 32-byte sectors and this SM's share of L2 behind it.
+//
+// Blocks are out of step at first. Where they read the same data, the one in
+// front waits for L2 or DRAM and the others find the data in L1, until they have
+// caught up; the launch ends with the one in front. So what loads are waited
+// for is that of the slowest block.
 #pragma once
 
 #include "analysis/cost/Footprint.h"
 #include "analysis/cost/Gpu.h"
 
+#include <array>
+
 namespace restride::cost {
+
+/// What a burst of loads waits for, from near to far: what the farthest of them asks for, or what it hits and was
+/// asked for in the same turn, by this warp or another.
+enum class Wait { L1, L2, Dram, RandomDram };
 
 /// Sums over the simulated executions of one memory instruction.
 struct AccessReuse {
   double Requests = 0;
   double HitL1 = 0, HitL2 = 0, HitDram = 0; ///< requests by the farthest level they went to; loads only
-  /// Of those that hit L1: they wait for what L2 or DRAM was asked for in the same turn, by this warp or another.
-  double WaitL2 = 0, WaitDram = 0;
-  double LateL2 = 0; ///< of those that hit L2: the same, DRAM
+  /// Loads of the slowest block by what their burst waits for.
+  std::array<double, 4> Waits{};
   double MissSectors = 0;                   ///< sectors read from L2
   double MissGranules = 0;                  ///< DRAM granules not in this SM's share of L2; regular loads only
 };

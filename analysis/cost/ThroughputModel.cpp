@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace llvm;
 
@@ -48,15 +49,11 @@ static std::vector<double> loadLatencies(const ptx::Function &F, const Sample &S
                                          const Gpu &G) {
   std::vector<double> Latency(F.Body.size(), G.L1Latency);
   for (auto [I, A] : enumerate(R.PerInstruction)) {
-    double Hits = A.HitL1 + A.HitL2 + A.HitDram;
+    double Far = D.Resident ? G.L2Latency : G.DramLatency;
     if (F.Body[I].Op == ptx::Opcode::Atom)
       Latency[I] = G.L2Latency;
-    else if (Hits > 0) {
-      double Far = D.Resident && !S.PerInstruction[I].Random ? G.L2Latency : G.DramLatency;
-      Latency[I] = ((A.HitL1 - A.WaitL2 - A.WaitDram) * G.L1Latency + (A.HitL2 - A.LateL2 + A.WaitL2) * G.L2Latency +
-                    (A.HitDram + A.WaitDram + A.LateL2) * Far) /
-                   Hits;
-    }
+    else if (double All = std::accumulate(A.Waits.begin(), A.Waits.end(), 0.0); All > 0)
+      Latency[I] = (A.Waits[0] * G.L1Latency + A.Waits[1] * G.L2Latency + A.Waits[2] * Far + A.Waits[3] * G.DramLatency) / All;
   }
   return Latency;
 }

@@ -30,7 +30,8 @@ def unexpected(program, variant):
     if variant.error:
         return lines
     if program.parallel and variant.layout == FASTEST:
-        return lines if program.moves else lines + [f"{array.name}: {why(array) or 'moved'}" for array in variant.arrays]
+        expected = [array for array in variant.arrays if program.moves or (array.reasons and refused_by(program, array, FASTEST))]
+        return lines + [f"{array.name}: {why(array) or 'moved'}" for array in variant.arrays if array not in expected]
     for record in {*program.moves, *(name.partition(".")[0] for name in program.refused or {} if ":" not in name)}:
         if not any(array.record() == record for array in variant.arrays):
             lines.append(f"{record}: no array of it is found")
