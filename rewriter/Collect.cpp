@@ -176,7 +176,7 @@ static Expected<ProgramUnit> collectedUnit(const std::string &Path) {
   Expected<std::shared_ptr<const CollectedUnit>> Facts = readUnitFile(Path);
   if (!Facts)
     return Facts.takeError();
-  return ProgramUnit{(*Facts)->Command, nullptr, {}, {}, *Facts};
+  return ProgramUnit{(*Facts)->Command, nullptr, {}, {}, {}, *Facts};
 }
 
 Expected<std::vector<ProgramUnit>> collectedUnits(ArrayRef<ProgramUnit> Asked, const CudaToolkit &Toolkit, const Options &O) {

@@ -12,6 +12,7 @@ struct CudaToolkit {
   std::string Path;              ///< root: has include/cuda.h and nvvm/libdevice
   unsigned Major = 0, Minor = 0; ///< 13.0
   std::string nvcc() const { return Path + "/bin/nvcc"; }
+  std::string ptxas() const { return Path + "/bin/ptxas"; }
 };
 
 /// The toolkit at \p CudaPath (--cuda-path); if that is empty, at $CUDA_PATH,

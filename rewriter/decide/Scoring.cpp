@@ -122,8 +122,10 @@ static llvm::Expected<cost::Score> scoreAt(double Assumed, const Program &P, con
       ++U;
     if (U == Code.size())
       Out.Warnings.push_back("kernel '" + L.Name + "' has no code and is not scored");
-    else
+    else {
+      K.Registers = Code[U]->Registers.lookup(K.Function);
       ByUnit[U].push_back(std::move(K));
+    }
   }
   std::vector<cost::Conversion> Converted = conversions(P, Layouts, Assumed);
   for (size_t U = 0; U < Code.size(); ++U) {

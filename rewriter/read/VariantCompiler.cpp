@@ -44,7 +44,11 @@ llvm::Expected<Compiled> VariantCompiler::compile(const Rewritten &Text) {
     llvm::Expected<ptx::Module> Module = Ptx->empty() ? ptx::Module() : ptx::parse(*Ptx);
     if (!Module)
       return Module.takeError();
-    auto Result = std::make_shared<const CompiledUnit>(CompiledUnit{std::move(*Ptx), std::move(*Module)});
+    llvm::StringMap<unsigned> Registers;
+    if (Units[U].Registers)
+      if (llvm::Error E = Units[U].Registers->of(*Ptx).moveInto(Registers))
+        return E;
+    auto Result = std::make_shared<const CompiledUnit>(CompiledUnit{std::move(*Ptx), std::move(*Module), std::move(Registers)});
     std::lock_guard<std::mutex> Guard(Lock);
     Out.push_back(Known.try_emplace(std::move(Key), std::move(Result)).first->second);
   }

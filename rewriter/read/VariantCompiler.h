@@ -3,9 +3,12 @@
 #pragma once
 
 #include "ptx/compile/Compile.h"
+#include "ptx/compile/Ptxas.h"
 #include "ptx/parse/Module.h"
 #include "rewriter/command/SourceCommand.h"
 #include "rewriter/write/Variant.h"
+
+#include "llvm/ADT/StringMap.h"
 
 #include <map>
 #include <mutex>
@@ -21,12 +24,14 @@ struct ProgramUnit {
   std::unique_ptr<ptx::Compiler> Compiler; ///< may be null where nothing will be compiled
   std::vector<size_t> Files; ///< that it reads: indices in Program::Text
   std::set<std::string> Read = {}; ///< all files, those of the system too; absolute
+  std::shared_ptr<ptx::RegisterCounts> Registers = {}; ///< null: they are estimated
   std::shared_ptr<const CollectedUnit> Facts = nullptr; ///< that --collect left; null: the unit is parsed
 };
 
 struct CompiledUnit {
   std::string Ptx;
   ptx::Module Module;
+  llvm::StringMap<unsigned> Registers = {}; ///< per thread, of kernels, from ptxas
 };
 
 /// All units of one variant, in their order.

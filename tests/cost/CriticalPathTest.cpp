@@ -83,4 +83,16 @@ TEST(CriticalPath, NothingPassesADivisionThatBranches) {
   EXPECT_DOUBLE_EQ(pathOf("ld.global.nc.f32 %f1, [%rd1];\nrcp.approx.f32 %f3, %f1;\n" + Next), 100);
 }
 
+TEST(CriticalPath, LoadsAreIssuedTogetherUntilOneIsWaitedFor) {
+  llvm::Expected<ptx::Module> M = ptx::parse(
+      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .f32 %f<9>;\n.reg .b64 %rd<9>;\n"
+      "ld.global.b64 %rd3, [%rd1];\nld.global.f32 %f1, [%rd2];\nld.global.f32 %f2, [%rd3];\nld.global.f32 %f3, [%rd2+4];\nret;\n}\n");
+  ASSERT_TRUE(bool(M)) << llvm::toString(M.takeError());
+  const ptx::Function &F = M->Functions.front();
+  std::vector<unsigned> Segments = issueSegments(F, ptx::controlFlow(F));
+  EXPECT_EQ(Segments[0], Segments[1]);
+  EXPECT_EQ(Segments[0], Segments[3]);
+  EXPECT_EQ(Segments[0] + 1, Segments[2]);
+}
+
 } // namespace
