@@ -1,5 +1,7 @@
 #include "ptx/execute/AluUnit.h"
 
+#include "llvm/ADT/SmallVector.h"
+
 using namespace restride::ptx;
 
 namespace {
@@ -12,11 +14,14 @@ __extension__ typedef unsigned __int128 UInt128;
 /// Not computed: equal inputs still give equal results.
 void AluUnit::opaque() {
   const uint64_t Seed = uint64_t(Op.Op) << 56;
+  llvm::SmallVector<const Lanes *, 8> Sources;
+  for (unsigned I = 0; I < Op.SrcCount; ++I)
+    Sources.push_back(&source(I));
   for (unsigned D = 0; D < Op.DestCount; ++D)
     write(D, Op.Bits ? Op.Bits : 32, ~0u, [&](unsigned L) {
       uint64_t H = Seed + D;
-      for (unsigned I = 0; I < Op.SrcCount; ++I)
-        H = (H ^ source(I)[L]) * 0x9E3779B97F4A7C15ull;
+      for (const Lanes *S : Sources)
+        H = (H ^ (*S)[L]) * 0x9E3779B97F4A7C15ull;
       return H ^ (H >> 32);
     });
 }

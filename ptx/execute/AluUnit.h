@@ -30,7 +30,7 @@ public:
   }
   /// A predicate source with its inversion.
   bool predicate(unsigned I, unsigned Lane) const {
-    return ((source(I)[Lane] & 1) != 0) != ((Op.NegatedSources >> I & 1) != 0);
+    return ((source(I)[Lane] ^ Op.NegatedSources >> I) & 1) != 0;
   }
 
   /// Writes Fn(lane) to destination \p D, cut to \p Bits.
@@ -40,8 +40,10 @@ public:
       return;
     Lanes &Out = R.Values[S];
     if (Mask == ~0u) {
+      Lanes V; // nothing that Fn reads changes meanwhile: the compiler can use vectors
       for (unsigned L = 0; L < 32; ++L)
-        Out[L] = lowBits(Fn(L), Bits);
+        V[L] = lowBits(Fn(L), Bits);
+      Out = V;
     } else {
       for (uint32_t Rest = Mask; Rest; Rest &= Rest - 1) {
         const unsigned L = unsigned(std::countr_zero(Rest));
@@ -70,6 +72,10 @@ private:
   void move();
   void convert(const DataIntegers &Data);
   void convertAddress();
+  /// Lanes whose comparison a coin decides, of \p U with unknown operands.
+  uint32_t tossed(uint32_t U) const;
+  /// Those of \p Tossed for which the comparison holds.
+  uint32_t toss(uint32_t Tossed);
   void compare();
   void select();
 
