@@ -31,11 +31,10 @@ WarpFootprint WarpRunner::footprint(const ptx::WarpTrace &T, uint64_t Block, uns
       S = sectorsOf(R, F.Body[R.Instruction].accessBytes());
     W.Requests.push_back(
         {R.Instruction, uint32_t(W.Touches.size()), uint32_t(S.size()), R.DependsOnLoad && !Local, Local});
-    for (SectorTouch &Touch : S) {
-      if (Local)
+    if (Local)
+      for (SectorTouch &Touch : S)
         Touch.Sector += OwnSectors;
-      W.Touches.push_back(Touch);
-    }
+    W.Touches.insert(W.Touches.end(), S.begin(), S.end());
   }
   return W;
 }
@@ -64,10 +63,14 @@ std::optional<std::vector<int64_t>> distances(const WarpFootprint &A, const Warp
 /// \p W with request k moved by Blocks * PerBlock[k] + Warps * PerWarp[k] sectors.
 WarpFootprint moved(const WarpFootprint &W, int64_t Blocks, ArrayRef<int64_t> PerBlock, int64_t Warps,
                     ArrayRef<int64_t> PerWarp) {
-  WarpFootprint Out = W;
-  for (auto [K, R] : enumerate(Out.Requests))
-    for (SectorTouch &T : MutableArrayRef(Out.Touches).slice(R.First, R.Count))
-      T.Sector += Blocks * PerBlock[K] + Warps * PerWarp[K];
+  WarpFootprint Out;
+  Out.Requests = W.Requests;
+  Out.Touches.reserve(W.Touches.size());
+  for (auto [K, R] : enumerate(W.Requests)) {
+    const uint64_t Distance = Blocks * PerBlock[K] + Warps * PerWarp[K];
+    for (const SectorTouch &T : W.touches(R))
+      Out.Touches.push_back({T.Sector + Distance, T.Bytes});
+  }
   return Out;
 }
 

@@ -1,10 +1,8 @@
 #include "analysis/cost/Reuse.h"
 
 #include "analysis/cost/CriticalPath.h"
+#include "analysis/cost/NumberMap.h"
 #include "analysis/cost/SectorCache.h"
-
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
 
 #include <algorithm>
 
@@ -77,7 +75,7 @@ private:
       for (const SectorTouch &T : Touches) {
         L1.touch(T.Sector);
         if (!R.Random && !R.Local)
-          StoreSectors += Written.insert(T.Sector).second;
+          StoreSectors += Written.insert(T.Sector);
       }
       StoreRequests += !R.Random && !R.Local;
       return;
@@ -87,8 +85,8 @@ private:
     bool MissedL1 = false, MissedL2 = false, WaitsL2 = false, WaitsDram = false;
     for (const SectorTouch &T : Touches) {
       if (L1.touch(T.Sector)) {
-        if (auto At = Asked.find(T.Sector); At != Asked.end())
-          (At->second ? WaitsDram : WaitsL2) = true;
+        if (const bool *FromDram = Asked.find(T.Sector))
+          (*FromDram ? WaitsDram : WaitsL2) = true;
         continue;
       }
       MissedL1 = true;
@@ -98,7 +96,7 @@ private:
       if (!InL2)
         Fetched.insert(Granule);
       bool OnItsWay = Fetched.contains(Granule);
-      Asked[T.Sector] = OnItsWay;
+      Asked.insert(T.Sector, OnItsWay);
       WaitsDram |= InL2 && OnItsWay;
       if (InL2)
         continue;
@@ -122,9 +120,9 @@ private:
   const Gpu &G;
   uint64_t GranuleSectors;
   SectorCache L1, L2;
-  SmallDenseSet<uint64_t, 64> Written; ///< by the stores of this burst
-  DenseMap<uint64_t, bool> Asked; ///< sectors that were missed in this turn, and whether they come from DRAM
-  DenseSet<uint64_t> Fetched;     ///< granules that DRAM was asked for in this turn
+  NumberMap Written; ///< sectors, by the stores of this burst
+  NumberMap Asked;   ///< sectors that were missed in this turn, and whether they come from DRAM
+  NumberMap Fetched; ///< granules that DRAM was asked for in this turn
   double StoreRequests = 0, StoreSectors = 0;
   Reuse Out;
 };

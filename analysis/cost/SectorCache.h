@@ -20,7 +20,7 @@ public:
 private:
   struct Slot {
     uint64_t Line = 0;
-    uint64_t Time = 0;
+    uint32_t Time = 0;
     uint32_t Sectors = 0; ///< bit i: sector i is there
   };
   Slot &slotFor(uint64_t Line);
@@ -34,7 +34,8 @@ private:
   /// Open addressing with linear probing: slot number + 1, 0 where empty.
   std::vector<uint32_t> Table;
   size_t Mask = 0;
-  uint64_t Now = 0, Random = 12345;
+  uint32_t Now = 0;
+  uint64_t Random = 12345;
 };
 
 } // namespace restride::cost
