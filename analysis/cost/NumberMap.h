@@ -15,6 +15,8 @@ public:
 
   /// The flag of \p Number; null: it is not there.
   const bool *find(uint64_t Number) const {
+    if (!Count)
+      return nullptr;
     const Entry &E = Entries[place(Number)];
     return E.Round == Round ? &E.Flag : nullptr;
   }

@@ -39,15 +39,16 @@ public:
     if (S < 0)
       return;
     Lanes &Out = R.Values[S];
+    const uint64_t Low = lowBits(~uint64_t(0), Bits);
     if (Mask == ~0u) {
       Lanes V; // nothing that Fn reads changes meanwhile: the compiler can use vectors
       for (unsigned L = 0; L < 32; ++L)
-        V[L] = lowBits(Fn(L), Bits);
+        V[L] = Fn(L) & Low;
       Out = V;
     } else {
       for (uint32_t Rest = Mask; Rest; Rest &= Rest - 1) {
         const unsigned L = unsigned(std::countr_zero(Rest));
-        Out[L] = lowBits(Fn(L), Bits);
+        Out[L] = Fn(L) & Low;
       }
     }
     R.Unknown[S] = (R.Unknown[S] & ~Mask) | (Unknown & Mask);

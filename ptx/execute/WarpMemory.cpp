@@ -122,6 +122,7 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
   const bool Uniform = Where == Space::Param && unsigned(Op.Address) >= P.Registers;
   const bool IsLeaf = Where == Space::Global && Facts.Orders.empty();
   const DataIntegers Data = data(Op);
+  const bool IsPlain = !Data.Local && !(Op.IsPointer && Op.Bits == 64); // as leaf() has it
   for (unsigned D = 0; D < Op.DestCount; ++D) {
     const Slot To = P.Slots[Op.FirstDest + D];
     if (To < 0)
@@ -135,7 +136,10 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
       forLanes(Mask, [&, V = Register(Argument->Bits)](unsigned L) { Out[L] = V; });
     } else if (IsLeaf) {
       Unknown = Mask;
-      forLanes(Mask, [&](unsigned L) { Out[L] = Register(leaf(Op, Data, L, Address[L] + Behind)); });
+      if (IsPlain)
+        forLanes(Mask, [&](unsigned L) { Out[L] = Register(randomBelow(Address[L] + Behind, Data.Elements)); });
+      else
+        forLanes(Mask, [&](unsigned L) { Out[L] = Register(leaf(Op, Data, L, Address[L] + Behind)); });
     } else
       forLanes(Mask, [&](unsigned L) {
         const StoredValue V = read(Op, Where, L, Address[L] + Behind);
