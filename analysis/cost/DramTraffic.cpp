@@ -1,7 +1,8 @@
 #include "analysis/cost/DramTraffic.h"
 
+#include "analysis/cost/NumberMap.h"
+
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
 
 #include <algorithm>
 
@@ -61,7 +62,7 @@ public:
       for (const SectorTouch &T : W.touches(R))
         if (uint64_t Granule = T.Sector / GranuleSectors; Touched.insert(Granule), I.isStore())
           Written.insert(T.Sector);
-        else if (InBlock.insert(Granule).second)
+        else if (InBlock.insert(Granule))
           Read.insert(Granule);
     }
   }
@@ -78,7 +79,7 @@ public:
 private:
   const ptx::Function &F;
   uint64_t GranuleSectors;
-  DenseSet<uint64_t> Read, Written, Touched, InBlock;
+  NumberMap Read, Written, Touched, InBlock;
   double BlockSum = 0; ///< granules, distinct within each block
 };
 
@@ -142,7 +143,7 @@ void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G, DramT
     return;
   double Scale = Weighted / Seen / S.Footprints.size();
   for (const WarpFootprint &W : S.Footprints) {
-    DenseSet<uint64_t> Sectors, Granules, DirtyGranules;
+    NumberMap Sectors, Granules, DirtyGranules;
     DenseMap<uint64_t, std::pair<uint32_t, unsigned>> Dirty; // sector: bytes written, requests
     for (const RequestFootprint &R : W.Requests) {
       if (!R.Random)

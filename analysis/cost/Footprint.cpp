@@ -2,6 +2,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
 #include <optional>
 
 using namespace llvm;
@@ -26,16 +27,15 @@ WarpFootprint WarpRunner::footprint(const ptx::WarpTrace &T, uint64_t Block, uns
     if (!R.Mask || R.Mem == ptx::Space::Shared)
       continue;
     bool Local = R.Mem == ptx::Space::Local;
-    SectorTouches S;
-    if (Which == Touched::All || !R.DependsOnLoad || Local)
-      S = sectorsOf(R, F.Body[R.Instruction].accessBytes());
+    if (Which == Touched::Regular && R.DependsOnLoad && !Local)
+      continue;
+    SectorTouches S = sectorsOf(R, F.Body[R.Instruction].accessBytes());
     W.Requests.push_back(
         {R.Instruction, uint32_t(W.Touches.size()), uint32_t(S.size()), R.DependsOnLoad && !Local, Local});
-    for (SectorTouch &Touch : S) {
-      if (Local)
+    if (Local)
+      for (SectorTouch &Touch : S)
         Touch.Sector += OwnSectors;
-      W.Touches.push_back(Touch);
-    }
+    W.Touches.insert(W.Touches.end(), S.begin(), S.end());
   }
   return W;
 }
@@ -64,10 +64,14 @@ std::optional<std::vector<int64_t>> distances(const WarpFootprint &A, const Warp
 /// \p W with request k moved by Blocks * PerBlock[k] + Warps * PerWarp[k] sectors.
 WarpFootprint moved(const WarpFootprint &W, int64_t Blocks, ArrayRef<int64_t> PerBlock, int64_t Warps,
                     ArrayRef<int64_t> PerWarp) {
-  WarpFootprint Out = W;
-  for (auto [K, R] : enumerate(Out.Requests))
-    for (SectorTouch &T : MutableArrayRef(Out.Touches).slice(R.First, R.Count))
-      T.Sector += Blocks * PerBlock[K] + Warps * PerWarp[K];
+  WarpFootprint Out;
+  Out.Requests = W.Requests;
+  Out.Touches.reserve(W.Touches.size());
+  for (auto [K, R] : enumerate(W.Requests)) {
+    const uint64_t Distance = Blocks * PerBlock[K] + Warps * PerWarp[K];
+    for (const SectorTouch &T : W.touches(R))
+      Out.Touches.push_back({T.Sector + Distance, T.Bytes});
+  }
   return Out;
 }
 
@@ -90,26 +94,33 @@ std::vector<WarpFootprint> WarpRunner::footprints(uint64_t First, uint64_t Strid
   All.reserve(size_t(Count) * Warps);
 
   // Linear in the warp: of each block the first, second and last are executed.
-  auto block = [&](unsigned B) {
-    WarpFootprint Origin = executed(B, 0);
+  auto block = [&](unsigned B, WarpFootprint Origin) {
+    std::map<unsigned, WarpFootprint> Known; // by warp
+    Known[0] = std::move(Origin);
     if (Warps > 3) {
-      std::optional<std::vector<int64_t>> PerWarp = distances(Origin, executed(B, 1));
-      if (PerWarp && same(moved(Origin, 0, *PerWarp, Warps - 1, *PerWarp), executed(B, Warps - 1))) {
-        for (unsigned W = 0; W < Warps; ++W)
-          All.push_back(moved(Origin, 0, *PerWarp, W, *PerWarp));
-        return;
+      Known[1] = executed(B, 1);
+      if (std::optional<std::vector<int64_t>> PerWarp = distances(Known[0], Known[1])) {
+        Known[Warps - 1] = executed(B, Warps - 1);
+        if (same(moved(Known[0], 0, *PerWarp, Warps - 1, *PerWarp), Known[Warps - 1])) {
+          for (unsigned W = 0; W < Warps; ++W)
+            All.push_back(moved(Known[0], 0, *PerWarp, W, *PerWarp));
+          return;
+        }
       }
     }
-    All.push_back(std::move(Origin));
-    for (unsigned W = 1; W < Warps; ++W)
-      All.push_back(executed(B, W));
+    for (unsigned W = 0; W < Warps; ++W) {
+      auto At = Known.find(W);
+      All.push_back(At == Known.end() ? executed(B, W) : std::move(At->second));
+    }
   };
-  block(0);
+  block(0, executed(0, 0));
 
   // Linear in the block as well: the last block and one in the middle tell.
   bool Wraps = First + uint64_t(Count - 1) * Stride >= blocks();
+  std::optional<WarpFootprint> Second;
   if (!Wraps && Count > 3) {
-    std::optional<std::vector<int64_t>> PerBlock = distances(All[0], executed(1, 0));
+    Second = executed(1, 0);
+    std::optional<std::vector<int64_t>> PerBlock = distances(All[0], *Second);
     // At an edge of the grid's data a warp may make other requests than its neighbour.
     if (PerBlock && any_of(All, [&](const WarpFootprint &W) { return W.Requests.size() != PerBlock->size(); }))
       PerBlock.reset();
@@ -124,7 +135,7 @@ std::vector<WarpFootprint> WarpRunner::footprints(uint64_t First, uint64_t Strid
     }
   }
   for (unsigned B = 1; B < Count; ++B)
-    block(B);
+    block(B, B == 1 && Second ? std::move(*Second) : executed(B, 0));
   return All;
 }
 

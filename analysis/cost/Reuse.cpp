@@ -1,10 +1,10 @@
 #include "analysis/cost/Reuse.h"
 
 #include "analysis/cost/CriticalPath.h"
+#include "analysis/cost/NumberMap.h"
 #include "analysis/cost/SectorCache.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
 
 #include <algorithm>
 
@@ -94,7 +94,7 @@ private:
       for (const SectorTouch &T : Touches) {
         L1.touch(T.Sector);
         if (!R.Random && !R.Local)
-          StoreSectors += Written.insert(T.Sector).second;
+          StoreSectors += Written.insert(T.Sector);
       }
       StoreRequests += !R.Random && !R.Local;
       return;
@@ -106,8 +106,8 @@ private:
     Wait Far = R.Random ? Wait::RandomDram : Wait::Dram;
     for (const SectorTouch &T : Touches) {
       if (L1.touch(T.Sector)) {
-        if (auto At = Asked.find(T.Sector); At != Asked.end())
-          wait(At->second);
+        if (const uint8_t *For = Asked.find(T.Sector))
+          wait(Wait(*For));
         continue;
       }
       MissedL1 = true;
@@ -117,7 +117,7 @@ private:
       if (!InL2)
         Fetched.insert(Granule);
       Wait For = Fetched.contains(Granule) ? Far : Wait::L2;
-      Asked[T.Sector] = For;
+      Asked.insert(T.Sector, uint8_t(For));
       wait(For);
       if (InL2)
         continue;
@@ -134,9 +134,9 @@ private:
   const Gpu &G;
   uint64_t GranuleSectors;
   SectorCache L1, L2;
-  SmallDenseSet<uint64_t, 64> Written; ///< by the stores of this burst
-  DenseMap<uint64_t, Wait> Asked; ///< sectors that were missed in this turn, and where they come from
-  DenseSet<uint64_t> Fetched;     ///< granules that DRAM was asked for in this turn
+  NumberMap Written; ///< sectors, by the stores of this burst
+  NumberMap Asked;   ///< sectors that were missed in this turn, and the Wait for them
+  NumberMap Fetched; ///< granules that DRAM was asked for in this turn
   std::vector<unsigned> Loads; ///< of this burst
   Wait Farthest = Wait::L1;    ///< that they wait for
   double StoreRequests = 0, StoreSectors = 0;

@@ -27,7 +27,10 @@ static std::vector<std::pair<uint64_t, unsigned>> otherWarps(const WarpRunner &R
   return Others;
 }
 
-static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, std::vector<AccessProfile> &Profile) {
+/// \p Touched: the footprint of \p T.
+static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, const WarpFootprint &Touched,
+                            std::vector<AccessProfile> &Profile) {
+  const RequestFootprint *Next = Touched.Requests.data(); // shared memory has none
   for (const ptx::Request &R : T.Requests) {
     const ptx::Instruction &I = F.Body[R.Instruction];
     AccessProfile &P = Profile[R.Instruction];
@@ -39,7 +42,7 @@ static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, std
       P.Wavefronts += bankCyclesOf(R, Width);
       continue;
     }
-    SectorTouches S = sectorsOf(R, Width);
+    ArrayRef<SectorTouch> S = Touched.touches(*Next++);
     P.Sectors += S.size();
     P.Lines += linesOf(S);
     P.Wavefronts += wavefrontsOf(R, Width);
@@ -62,8 +65,8 @@ public:
   Sample take() {
     S.Notes = Flow.Warnings;
     S.PerInstruction.resize(F.Body.size());
-    for (const ptx::WarpTrace &T : Traces) {
-      profileRequests(F, T, S.PerInstruction);
+    for (auto [T, Touched] : zip_equal(Traces, S.Footprints)) {
+      profileRequests(F, T, Touched, S.PerInstruction);
       S.Cut |= T.Truncated || any_of(T.Loops, [](const ptx::LoopTrips &L) { return L.True > L.Executed; });
       S.RequestsPerWarp += double(T.Requests.size()) / Traces.size();
       for (const std::string &W : T.Warnings)

@@ -13,14 +13,6 @@ SectorCache::SectorCache(uint64_t Lines, unsigned SectorsPerLine)
   Mask = Table.size() - 1;
 }
 
-/// Where \p Line stands in the table, or the empty place where it would.
-size_t SectorCache::find(uint64_t Line) const {
-  size_t At = home(Line);
-  while (Table[At] && Slots[Table[At] - 1].Line != Line)
-    At = (At + 1) & Mask;
-  return At;
-}
-
 /// Empties a place and moves up what probed past it.
 void SectorCache::erase(size_t At) {
   Table[At] = 0;
@@ -34,10 +26,7 @@ void SectorCache::erase(size_t At) {
   }
 }
 
-SectorCache::Slot &SectorCache::slotFor(uint64_t Line) {
-  size_t At = find(Line);
-  if (Table[At])
-    return Slots[Table[At] - 1];
+SectorCache::Slot &SectorCache::replace(uint64_t Line, size_t At) {
   uint32_t Victim = Slots.size();
   if (Victim < Lines)
     Slots.emplace_back();
@@ -54,17 +43,6 @@ SectorCache::Slot &SectorCache::slotFor(uint64_t Line) {
   Slots[Victim] = {Line, 0, 0};
   Table[At] = Victim + 1;
   return Slots[Victim];
-}
-
-bool SectorCache::touch(uint64_t Sector) {
-  if (!Lines)
-    return false;
-  Slot &S = slotFor(Sector >> LineShift);
-  S.Time = ++Now;
-  uint32_t Bit = 1u << (Sector & ((1u << LineShift) - 1));
-  bool Hit = S.Sectors & Bit;
-  S.Sectors |= Bit;
-  return Hit;
 }
 
 } // namespace restride::cost

@@ -15,17 +15,35 @@ public:
   SectorCache(uint64_t Lines, unsigned SectorsPerLine);
 
   /// Reads or writes a sector and keeps it. True: it was there.
-  bool touch(uint64_t Sector);
+  bool touch(uint64_t Sector) {
+    if (!Lines)
+      return false;
+    const uint64_t Line = Sector >> LineShift;
+    const size_t At = find(Line);
+    Slot &S = Table[At] ? Slots[Table[At] - 1] : replace(Line, At);
+    S.Time = ++Now;
+    const uint32_t Bit = 1u << (Sector & ((1u << LineShift) - 1));
+    const bool Hit = S.Sectors & Bit;
+    S.Sectors |= Bit;
+    return Hit;
+  }
 
 private:
   struct Slot {
     uint64_t Line = 0;
-    uint64_t Time = 0;
+    uint32_t Time = 0;
     uint32_t Sectors = 0; ///< bit i: sector i is there
   };
-  Slot &slotFor(uint64_t Line);
+  /// A slot for \p Line, which is not there: its place \p At in the table is empty.
+  Slot &replace(uint64_t Line, size_t At);
   size_t home(uint64_t Line) const { return (Line * 0x9E3779B97F4A7C15ull >> 20) & Mask; }
-  size_t find(uint64_t Line) const;
+  /// Where \p Line stands in the table, or the empty place where it would.
+  size_t find(uint64_t Line) const {
+    size_t At = home(Line);
+    while (Table[At] && Slots[Table[At] - 1].Line != Line)
+      At = (At + 1) & Mask;
+    return At;
+  }
   void erase(size_t At);
 
   uint64_t Lines;
@@ -34,7 +52,8 @@ private:
   /// Open addressing with linear probing: slot number + 1, 0 where empty.
   std::vector<uint32_t> Table;
   size_t Mask = 0;
-  uint64_t Now = 0, Random = 12345;
+  uint32_t Now = 0;
+  uint64_t Random = 12345;
 };
 
 } // namespace restride::cost

@@ -3,6 +3,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace restride::cost {
 
@@ -10,24 +11,31 @@ static constexpr unsigned WordBytes = 4, Banks = 32, TagBanks = 4;
 
 SectorTouches sectorsOf(const ptx::Request &R, unsigned Width) {
   SectorTouches Touches;
+  SectorTouch Last;
   bool Ascending = true;
-  for (unsigned Lane = 0; Lane < WarpLanes; ++Lane) {
-    if (!(R.Mask >> Lane & 1))
-      continue;
-    uint64_t At = R.Address[Lane], End = At + Width;
-    while (At < End) {
-      uint64_t Sector = At / SectorBytes;
-      unsigned From = At % SectorBytes, Count = std::min<uint64_t>(End - At, SectorBytes - From);
-      uint32_t Bytes = (Count == 32 ? ~0u : (1u << Count) - 1) << From;
-      if (!Touches.empty() && Touches.back().Sector == Sector)
-        Touches.back().Bytes |= Bytes;
-      else {
-        Ascending &= Touches.empty() || Touches.back().Sector < Sector;
-        Touches.push_back({Sector, Bytes});
-      }
-      At += Count;
+  auto Touch = [&](uint64_t Sector, unsigned From, unsigned Count) {
+    uint32_t Bytes = uint32_t((1ull << Count) - 1) << From;
+    if (Sector == Last.Sector && Last.Bytes) {
+      Last.Bytes |= Bytes;
+      return;
     }
+    if (Last.Bytes)
+      Touches.push_back(Last);
+    Ascending &= !Last.Bytes || Last.Sector < Sector;
+    Last = {Sector, Bytes};
+  };
+  for (uint32_t Rest = Width ? R.Mask : 0; Rest; Rest &= Rest - 1) {
+    uint64_t At = R.Address[unsigned(std::countr_zero(Rest))], End = At + Width;
+    unsigned From = At % SectorBytes;
+    if (From + Width <= SectorBytes) {
+      Touch(At / SectorBytes, From, Width);
+      continue;
+    }
+    for (; At < End; At += SectorBytes - At % SectorBytes)
+      Touch(At / SectorBytes, At % SectorBytes, std::min<uint64_t>(End - At, SectorBytes - At % SectorBytes));
   }
+  if (Last.Bytes)
+    Touches.push_back(Last);
   if (Ascending)
     return Touches;
   llvm::sort(Touches, [](const SectorTouch &A, const SectorTouch &B) { return A.Sector < B.Sector; });
@@ -53,14 +61,18 @@ unsigned linesOf(llvm::ArrayRef<SectorTouch> Touches) {
 /// Ascending distinct words of the lanes [\p First, \p First + \p Count).
 static llvm::SmallVector<uint64_t, 64> wordsOf(const ptx::Request &R, unsigned Width, unsigned First, unsigned Count) {
   llvm::SmallVector<uint64_t, 64> Words;
+  bool Ascending = true;
   for (unsigned Lane = First; Lane < First + Count; ++Lane)
     if (R.Mask >> Lane & 1)
       for (uint64_t W = R.Address[Lane] / WordBytes; W <= (R.Address[Lane] + Width - 1) / WordBytes; ++W)
-        if (Words.empty() || Words.back() != W)
+        if (Words.empty() || Words.back() != W) {
+          Ascending &= Words.empty() || Words.back() < W;
           Words.push_back(W);
-  if (!llvm::is_sorted(Words))
-    llvm::sort(Words);
-  Words.erase(std::unique(Words.begin(), Words.end()), Words.end());
+        }
+  if (!Ascending) {
+    std::sort(Words.begin(), Words.end()); // llvm::sort calls a function for each comparison of numbers
+    Words.erase(std::unique(Words.begin(), Words.end()), Words.end());
+  }
   return Words;
 }
 

@@ -12,13 +12,24 @@ __extension__ typedef unsigned __int128 UInt128;
 /// Not computed: equal inputs still give equal results.
 void AluUnit::opaque() {
   const uint64_t Seed = uint64_t(Op.Op) << 56;
-  for (unsigned D = 0; D < Op.DestCount; ++D)
-    write(D, Op.Bits ? Op.Bits : 32, ~0u, [&](unsigned L) {
-      uint64_t H = Seed + D;
-      for (unsigned I = 0; I < Op.SrcCount; ++I)
-        H = (H ^ source(I)[L]) * 0x9E3779B97F4A7C15ull;
-      return H ^ (H >> 32);
-    });
+  auto Mix = [](uint64_t H, uint64_t V) { return (H ^ V) * 0x9E3779B97F4A7C15ull; };
+  auto Fold = [](uint64_t H) { return H ^ (H >> 32); };
+  for (unsigned D = 0; D < Op.DestCount; ++D) {
+    const unsigned Bits = Op.Bits ? Op.Bits : 32;
+    const uint64_t First = Seed + D;
+    const Lanes &A = source(0), &B = source(1), &C = source(2);
+    if (Op.SrcCount == 2) // most, and a loop over sources costs as much again
+      write(D, Bits, ~0u, [&](unsigned L) { return Fold(Mix(Mix(First, A[L]), B[L])); });
+    else if (Op.SrcCount == 3)
+      write(D, Bits, ~0u, [&](unsigned L) { return Fold(Mix(Mix(Mix(First, A[L]), B[L]), C[L])); });
+    else
+      write(D, Bits, ~0u, [&](unsigned L) {
+        uint64_t H = First;
+        for (unsigned I = 0; I < Op.SrcCount; ++I)
+          H = Mix(H, source(I)[L]);
+        return Fold(H);
+      });
+  }
 }
 
 void AluUnit::addOrSubtract() {
@@ -145,7 +156,7 @@ void AluUnit::convertAddress() {
 }
 
 void AluUnit::run(const DataIntegers &Data) {
-  const Lanes &A = source(0), &B = source(1), &C = source(2), &D = source(3);
+  const Lanes &A = source(0), &B = source(1);
   const unsigned Bits = Op.Bits;
   switch (Op.Op) {
   case Opcode::Add:
@@ -193,7 +204,7 @@ void AluUnit::run(const DataIntegers &Data) {
   case Opcode::Prmt:
     return permute();
   case Opcode::Lop3:
-    return result([&](unsigned L) {
+    return result([&, &C = source(2), &D = source(3)](unsigned L) {
       uint64_t Out = 0;
       for (unsigned Row = 0; Row < 8; ++Row)
         if (D[L] >> Row & 1)
@@ -201,7 +212,7 @@ void AluUnit::run(const DataIntegers &Data) {
       return Out;
     });
   case Opcode::Sad:
-    return result([&](unsigned L) {
+    return result([&, &C = source(2)](unsigned L) {
       return C[L] + (holds(Relation::Less, A[L], B[L], Bits, Op.Signed) ? B[L] - A[L] : A[L] - B[L]);
     });
   case Opcode::Mov:

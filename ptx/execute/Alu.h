@@ -30,8 +30,11 @@ inline uint64_t scramble(uint64_t X) {
   return X ^ (X >> 32);
 }
 
+/// \p X % \p Count, which is mostly a power of two.
+inline uint64_t remainder(uint64_t X, uint64_t Count) { return Count & (Count - 1) ? X % Count : X & (Count - 1); }
+
 /// A pseudo-random number in [0, \p Count), taken from \p Seed.
-inline uint64_t randomBelow(uint64_t Seed, uint64_t Count) { return Count ? scramble(Seed) % Count : 0; }
+inline uint64_t randomBelow(uint64_t Seed, uint64_t Count) { return Count ? remainder(scramble(Seed), Count) : 0; }
 
 /// What stands for integers that follow from data.
 struct DataIntegers {
@@ -42,7 +45,7 @@ struct DataIntegers {
   uint64_t value(unsigned Lane, uint64_t Seed) const {
     if (!Local || !Elements)
       return randomBelow(Seed, Elements);
-    return near(Lane, Seed, 8) % Elements;
+    return remainder(near(Lane, Seed, 8), Elements);
   }
   /// At most \p Distance from the lane's number.
   uint64_t near(unsigned Lane, uint64_t Seed, uint64_t Distance) const {

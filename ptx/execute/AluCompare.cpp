@@ -2,8 +2,6 @@
 // coin, unless the outcome is certain all the same.
 #include "ptx/execute/AluUnit.h"
 
-#include <optional>
-
 using namespace restride::ptx;
 
 static bool isOpposite(Relation Rel) {
@@ -19,71 +17,87 @@ static bool coin(Relation Rel, uint64_t V, uint64_t W) {
   return ((scramble(V * 0x9E3779B97F4A7C15ull + W + Kind) & 1) != 0) != isOpposite(Rel);
 }
 
-void AluUnit::compare() {
-  const Lanes &A = source(0), &B = source(1);
-  const uint32_t U = unknown(0) | unknown(1);
-  const Relation Rel = Op.Compare;
-  const unsigned Bits = Op.SrcBits;
-  const bool Signed = Op.SrcSigned;
+/// Lanes of \p Mask for which \p Fn holds.
+template <typename FnT> static uint32_t lanesWhere(uint32_t Mask, FnT Fn) {
+  uint32_t Out = 0;
+  if (Mask == ~0u)
+    for (unsigned L = 0; L < 32; ++L)
+      Out |= uint32_t(Fn(L)) << L;
+  else
+    for (uint32_t Rest = Mask; Rest; Rest &= Rest - 1) {
+      const unsigned L = unsigned(std::countr_zero(Rest));
+      Out |= uint32_t(Fn(L)) << L;
+    }
+  return Out;
+}
+
+static uint32_t lanesThatHold(Relation Rel, const Lanes &A, const Lanes &B, unsigned Bits, bool Signed, uint32_t Mask) {
+  // The relation as a constant: no lane asks again which one it is.
+  switch (Rel) {
+  case Relation::Equal:
+    return lanesWhere(Mask, [&](unsigned L) { return holds(Relation::Equal, A[L], B[L], Bits, Signed); });
+  case Relation::NotEqual:
+    return lanesWhere(Mask, [&](unsigned L) { return holds(Relation::NotEqual, A[L], B[L], Bits, Signed); });
+  case Relation::Less:
+    return lanesWhere(Mask, [&](unsigned L) { return holds(Relation::Less, A[L], B[L], Bits, Signed); });
+  case Relation::LessEqual:
+    return lanesWhere(Mask, [&](unsigned L) { return holds(Relation::LessEqual, A[L], B[L], Bits, Signed); });
+  case Relation::Greater:
+    return lanesWhere(Mask, [&](unsigned L) { return holds(Relation::Greater, A[L], B[L], Bits, Signed); });
+  case Relation::GreaterEqual:
+    return lanesWhere(Mask, [&](unsigned L) { return holds(Relation::GreaterEqual, A[L], B[L], Bits, Signed); });
+  }
+  return 0;
+}
+
+uint32_t AluUnit::tossed(uint32_t U) const {
+  if (Op.SrcFloat)
+    return Mask;
+  U &= Mask;
   const Slot First = Op.SrcCount ? P.Slots[Op.FirstSrc] : -1, Second = Op.SrcCount > 1 ? P.Slots[Op.FirstSrc + 1] : -1;
   const bool IsRegister = First >= 0 && unsigned(First) < P.Registers;
-  const bool NonNegative = IsRegister && Signed && P.NonNegative[unsigned(First)];
-  const bool FewBits = IsRegister && P.FewBits[unsigned(First)];
-  const bool IsOrder = Rel != Relation::Equal && Rel != Relation::NotEqual;
-  const bool HasThreshold = Second >= 0 && unsigned(Second) >= P.Registers;
+  if (!U || (IsRegister && P.FewBits[unsigned(First)]))
+    return 0;
   // Unknown integers lie in [0, Elements), like real indices: bounds checks,
   // signs and sentinels come out as written, and a few bits of a random number
   // are as random as a coin. Equality and thresholds mean something else in the
   // data than in random numbers.
+  const Lanes &B = source(1);
+  const unsigned Bits = Op.SrcBits;
+  if (Op.Compare == Relation::Equal || Op.Compare == Relation::NotEqual) {
+    const bool NonNegative = IsRegister && Op.SrcSigned && P.NonNegative[unsigned(First)];
+    return NonNegative ? lanesWhere(U, [&](unsigned L) { return signExtend(B[L], Bits) >= 0; }) : U;
+  }
+  const bool HasThreshold = Second >= 0 && unsigned(Second) >= P.Registers;
+  return HasThreshold ? lanesWhere(U, [&](unsigned L) { return signExtend(B[L], Bits) > 0; }) : 0;
+}
+
+uint32_t AluUnit::toss(uint32_t Tossed) {
+  const Lanes &A = source(0), &B = source(1);
+  const Relation Rel = Op.Compare;
   const unsigned One = unsigned(std::countr_zero(Mask));
-  auto Agrees = [&](const Lanes &V) {
-    for (uint32_t Rest = Mask; Rest; Rest &= Rest - 1)
-      if (V[unsigned(std::countr_zero(Rest))] != V[One])
-        return false;
-    return true;
-  };
+  auto Agrees = [&](const Lanes &V) { return lanesWhere(Mask, [&](unsigned L) { return V[L] != V[One]; }) == 0; };
   // One value for all lanes is one coin for the warp. Few of them are thrown,
   // and no layout shall be lucky: heads and tails take turns.
-  std::optional<bool> Turn;
-  auto Decide = [&](unsigned L) {
-    bool AsWritten = !(U >> L & 1) || FewBits;
-    if (!AsWritten) {
-      const int64_t Limit = signExtend(B[L], Bits);
-      AsWritten = IsOrder ? !HasThreshold || Limit <= 0 : NonNegative && Limit < 0;
-    }
-    if (AsWritten && !Op.SrcFloat)
-      return holds(Rel, A[L], B[L], Bits, Signed);
-    if (L == One && std::popcount(Mask) > 1 && Agrees(A) && Agrees(B))
-      Turn = (R.Coins[&Op]++ % 2 != 0) != isOpposite(Rel);
-    return Turn ? *Turn : coin(Rel, A[L], B[L]);
-  };
-  const Join J = Join(Op.Variant);
-  auto Combine = [&](bool Result, unsigned L) {
-    switch (J) {
-    case Join::None:
-      return Result;
-    case Join::And:
-      return Result && predicate(2, L);
-    case Join::Or:
-      return Result || predicate(2, L);
-    case Join::Xor:
-      return Result != predicate(2, L);
-    }
-    return Result;
-  };
+  if ((Tossed >> One & 1) && std::popcount(Mask) > 1 && Agrees(A) && Agrees(B))
+    return (R.Coins[&Op]++ % 2 != 0) != isOpposite(Rel) ? Tossed : 0;
+  return lanesWhere(Tossed, [&](unsigned L) { return coin(Rel, A[L], B[L]); });
+}
+
+void AluUnit::compare() {
+  const uint32_t U = unknown(0) | unknown(1), Tossed = tossed(U);
+  uint32_t Result = lanesThatHold(Op.Compare, source(0), source(1), Op.SrcBits, Op.SrcSigned, Mask & ~Tossed);
+  if (Tossed)
+    Result |= toss(Tossed);
   const uint32_t Unknown = (Op.SrcFloat ? ~0u : U) | unknown(2);
-  uint32_t Result = 0;
-  for (uint32_t Rest = Mask; Rest; Rest &= Rest - 1) {
-    const unsigned L = unsigned(std::countr_zero(Rest));
-    Result |= uint32_t(Decide(L)) << L;
-  }
   uint32_t Set = Result, Unset = ~Result;
-  if (J != Join::None) {
-    Set = Unset = 0;
-    for (unsigned L = 0; L < 32; ++L) {
-      Set |= uint32_t(Combine(Result >> L & 1, L)) << L;
-      Unset |= uint32_t(Combine(!(Result >> L & 1), L)) << L;
-    }
+  if (const Join J = Join(Op.Variant); J != Join::None) {
+    const uint32_t Other = lanesWhere(~0u, [&](unsigned L) { return predicate(2, L); });
+    auto Joined = [&](uint32_t Lanes) {
+      return J == Join::And ? Lanes & Other : J == Join::Or ? Lanes | Other : Lanes ^ Other;
+    };
+    Set = Joined(Result);
+    Unset = Joined(~Result);
   }
   if (Op.Op == Opcode::Set) {
     const uint64_t True = Op.Float ? 0x3f800000 : ~uint64_t(0);

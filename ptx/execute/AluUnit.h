@@ -30,7 +30,7 @@ public:
   }
   /// A predicate source with its inversion.
   bool predicate(unsigned I, unsigned Lane) const {
-    return ((source(I)[Lane] & 1) != 0) != ((Op.NegatedSources >> I & 1) != 0);
+    return ((source(I)[Lane] ^ Op.NegatedSources >> I) & 1) != 0;
   }
 
   /// Writes Fn(lane) to destination \p D, cut to \p Bits.
@@ -39,13 +39,16 @@ public:
     if (S < 0)
       return;
     Lanes &Out = R.Values[S];
+    const uint64_t Low = lowBits(~uint64_t(0), Bits);
     if (Mask == ~0u) {
+      Lanes V; // nothing that Fn reads changes meanwhile: the compiler can use vectors
       for (unsigned L = 0; L < 32; ++L)
-        Out[L] = lowBits(Fn(L), Bits);
+        V[L] = Fn(L) & Low;
+      Out = V;
     } else {
       for (uint32_t Rest = Mask; Rest; Rest &= Rest - 1) {
         const unsigned L = unsigned(std::countr_zero(Rest));
-        Out[L] = lowBits(Fn(L), Bits);
+        Out[L] = Fn(L) & Low;
       }
     }
     R.Unknown[S] = (R.Unknown[S] & ~Mask) | (Unknown & Mask);
@@ -70,6 +73,10 @@ private:
   void move();
   void convert(const DataIntegers &Data);
   void convertAddress();
+  /// Lanes whose comparison a coin decides, of \p U with unknown operands.
+  uint32_t tossed(uint32_t U) const;
+  /// Those of \p Tossed for which the comparison holds.
+  uint32_t toss(uint32_t Tossed);
   void compare();
   void select();
 

@@ -70,7 +70,7 @@ struct Request {
   /// Bytes. Global: synthetic bases, one 1<<40 range per pointer. Shared:
   /// offset in the block's shared memory. Local: as the hardware interleaves
   /// it, so that lanes at the same offset are neighbours.
-  std::array<uint64_t, 32> Address{};
+  std::array<uint64_t, 32> Address;
   bool DependsOnLoad = false; ///< the address comes from loaded data (indirect)
   Space Mem = Space::Global;  ///< Global, Shared or Local: generic addresses are resolved
 };

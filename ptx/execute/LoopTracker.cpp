@@ -1,26 +1,11 @@
 #include "ptx/execute/LoopTracker.h"
 
-#include "llvm/ADT/STLExtras.h"
-
 using namespace restride::ptx;
 
-static uint32_t placeOf(const Loop &L, unsigned Block) {
-  return uint32_t(llvm::lower_bound(L.Blocks, Block) - L.Blocks.begin());
-}
-
 LoopTracker::LoopTracker(const Program &P)
-    : P(P), States(P.C.Loops.size()), Totals(P.C.Loops.size()), Starts(P.C.Loops.size()), Weights(P.C.Blocks.size()),
-      PlaceInLoop(P.C.Blocks.size()), PlaceInParent(P.C.Loops.size()) {
-  const ControlFlow &C = P.C;
-  for (unsigned B = 0; B < C.Blocks.size(); ++B)
-    if (C.LoopOf[B] >= 0)
-      PlaceInLoop[B] = placeOf(C.Loops[C.LoopOf[B]], B);
-  for (unsigned L = 0; L < C.Loops.size(); ++L) {
-    States[L].Visits.resize(C.Loops[L].Blocks.size());
-    if (C.Loops[L].Parent >= 0)
-      for (unsigned B : C.Loops[L].Blocks)
-        PlaceInParent[L].push_back(placeOf(C.Loops[C.Loops[L].Parent], B));
-  }
+    : P(P), States(P.C.Loops.size()), Totals(P.C.Loops.size()), Starts(P.C.Loops.size()), Weights(P.C.Blocks.size()) {
+  for (unsigned L = 0; L < P.C.Loops.size(); ++L)
+    States[L].Visits.resize(P.C.Loops[L].Blocks.size());
 }
 
 void LoopTracker::enter(int From, unsigned To) {
@@ -42,7 +27,7 @@ void LoopTracker::visit(unsigned Block, size_t Requests) {
     Weights[Block] += 1;
     return;
   }
-  States[L].Visits[PlaceInLoop[Block]] += 1;
+  States[L].Visits[P.PlaceInLoop[Block]] += 1;
   if (P.C.Loops[L].Header != Block)
     return;
   Starts[L].push_back({Requests, States[L].HeaderVisits == 0});
@@ -79,7 +64,7 @@ void LoopTracker::leave(int L) {
   for (size_t I = 0; I < S.Visits.size(); ++I) {
     if (S.Visits[I] == 0)
       continue;
-    double &To = Here.Parent >= 0 ? States[Here.Parent].Visits[PlaceInParent[L][I]] : Weights[Here.Blocks[I]];
+    double &To = Here.Parent >= 0 ? States[Here.Parent].Visits[P.Loops[L].PlaceInParent[I]] : Weights[Here.Blocks[I]];
     To += S.Visits[I] * S.Scale;
     S.Visits[I] = 0;
   }

@@ -49,8 +49,6 @@ private:
   std::vector<LoopTrips> Totals;
   std::vector<std::vector<TripStart>> Starts;
   std::vector<double> Weights;
-  std::vector<uint32_t> PlaceInLoop;                ///< per block: index in its innermost loop
-  std::vector<std::vector<uint32_t>> PlaceInParent; ///< per loop and block of it: index in the parent
 };
 
 } // namespace restride::ptx

@@ -125,6 +125,7 @@ struct LoopInfo {
   Slot Bound = -1;           ///< slot of ExitTest::Bound
   bool HasOtherExit = false; ///< more than one branch leaves it
   uint64_t Unroll = 1;       ///< source trips per trip, guessed from the step
+  std::vector<uint32_t> PlaceInParent; ///< per block of it: index in the parent's
 };
 
 class Program {
@@ -141,6 +142,7 @@ public:
   std::vector<BranchInfo> Branches;          ///< per block: its last instruction, if a Bra
   std::vector<std::vector<uint32_t>> Tables; ///< BrxIdx: target blocks, MicroOp::Offset indexes this
   std::vector<LoopInfo> Loops;
+  std::vector<uint32_t> PlaceInLoop; ///< per block: index in its innermost loop
   /// Per block: place in the order of execution for diverged lanes. Control
   /// flow order, all blocks of a loop together.
   std::vector<uint32_t> Rank;

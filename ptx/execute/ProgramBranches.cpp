@@ -153,10 +153,21 @@ void Program::decodeBranches() {
   }
 }
 
+static uint32_t placeOf(const Loop &L, unsigned Block) {
+  return uint32_t(llvm::lower_bound(L.Blocks, Block) - L.Blocks.begin());
+}
+
 void Program::decodeLoops() {
+  PlaceInLoop.resize(C.Blocks.size());
+  for (unsigned B = 0; B < C.Blocks.size(); ++B)
+    if (C.LoopOf[B] >= 0)
+      PlaceInLoop[B] = placeOf(C.Loops[C.LoopOf[B]], B);
   for (unsigned Number = 0; Number < C.Loops.size(); ++Number) {
     const Loop &L = C.Loops[Number];
     LoopInfo &Info = Loops.emplace_back();
+    if (L.Parent >= 0)
+      for (unsigned B : L.Blocks)
+        Info.PlaceInParent.push_back(placeOf(C.Loops[L.Parent], B));
     Info.Inductions = inductions(F, C, L);
     unsigned Exits = 0;
     for (unsigned B : L.Blocks)

@@ -172,10 +172,11 @@ void Warp::step(unsigned Number, uint32_t Mask) {
   ++Trace.BlockVisits[Number];
   Loops.visit(Number, Trace.Requests.size());
   Issued += std::max(B.End - B.Begin, 1u);
+  unsigned Lanes = unsigned(std::popcount(Mask));
   for (unsigned I = B.Begin; I < B.End; ++I) {
     const MicroOp &Op = P.Ops[I];
     const uint32_t Active = guarded(Op, Mask);
-    Trace.ActiveLanes[I] += unsigned(std::popcount(Active));
+    Trace.ActiveLanes[I] += Active == Mask ? Lanes : unsigned(std::popcount(Active));
     switch (Op.Op) {
     case Opcode::Bra: {
       const BranchInfo &Info = P.Branches[Number];
@@ -200,6 +201,7 @@ void Warp::step(unsigned Number, uint32_t Mask) {
     case Opcode::Exit:
     case Opcode::Trap:
       Mask &= ~Active;
+      Lanes = unsigned(std::popcount(Mask));
       break;
     default:
       if (Active)

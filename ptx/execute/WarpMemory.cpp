@@ -9,16 +9,20 @@ template <typename FnT> static void forLanes(uint32_t Mask, FnT Fn) {
     Fn(unsigned(std::countr_zero(Mask)));
 }
 
-uint64_t WarpMemory::leaf(const MicroOp &Op, unsigned Lane, uint64_t Address) const {
+uint64_t WarpMemory::leaf(const MicroOp &Op, const DataIntegers &Data, unsigned Lane, uint64_t Address) {
   if (Op.IsPointer && Op.Bits == 64) {
     // A range of its own, away from those of the parameters.
     constexpr uint64_t First = uint64_t(1) << 55, Ranges = 1 << 14;
     return First + (randomBelow(Address, Ranges) << RangeBits);
   }
+  return Data.value(Lane, Address);
+}
+
+DataIntegers WarpMemory::data(const MicroOp &Op) const {
   DataIntegers Data = data();
   if (Op.Bits < 32)
     Data.Elements = std::min(Data.Elements, uint64_t(1) << (Op.Bits - (Op.Signed ? 1 : 0)));
-  return Data.value(Lane, Address);
+  return Data;
 }
 
 std::optional<uint64_t> WarpMemory::ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const {
@@ -65,6 +69,19 @@ uint64_t WarpMemory::arrayBytes(uint64_t Address) const {
   return Word < Bytes.size() ? Bytes[Word] : 0;
 }
 
+void WarpMemory::keepInside(uint32_t Mask, Lanes &Address) const {
+  constexpr uint64_t Offset = (uint64_t(1) << RangeBits) - 1;
+  uint64_t Range = ~uint64_t(0), Bytes = 0; // of the lane before: mostly the same
+  forLanes(Mask, [&](unsigned L) {
+    if (Address[L] >> RangeBits != Range) {
+      Range = Address[L] >> RangeBits;
+      Bytes = arrayBytes(Address[L]);
+    }
+    if (Bytes && (Address[L] & Offset) >= Bytes)
+      Address[L] = (Address[L] & ~Offset) + (Address[L] & Offset) % Bytes;
+  });
+}
+
 StoredValue WarpMemory::read(const MicroOp &Op, Space Where, unsigned Lane, uint64_t Address) const {
   std::optional<StoredValue> V;
   if (Where == Space::Local)
@@ -83,7 +100,7 @@ StoredValue WarpMemory::read(const MicroOp &Op, Space Where, unsigned Lane, uint
       return {*Known, false};
   // Local memory of different lanes is different memory.
   const uint64_t Seed = Where == Space::Local ? Address * 32 + Lane : Address;
-  return {leaf(Op, Lane, Seed ^ window(Where)), true};
+  return {leaf(Op, data(Op), Lane, Seed ^ window(Where)), true};
 }
 
 void WarpMemory::write(Space Where, unsigned Lane, uint64_t Address, unsigned Bytes, StoredValue V) {
@@ -96,22 +113,40 @@ void WarpMemory::write(Space Where, unsigned Lane, uint64_t Address, unsigned By
 }
 
 void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R) {
+  // Narrow signed values extend to the register they are loaded into.
+  const bool Extends = Op.Signed && Op.Bits < 32;
+  auto Register = [&](uint64_t V) {
+    return Extends ? lowBits(uint64_t(signExtend(V, Op.Bits)), 32) : lowBits(V, Op.Bits);
+  };
+  // An argument is the same for all lanes, and looking it up takes time.
+  const bool Uniform = Where == Space::Param && unsigned(Op.Address) >= P.Registers;
+  const bool IsLeaf = Where == Space::Global && Facts.Orders.empty();
+  const DataIntegers Data = data(Op);
+  const bool IsPlain = !Data.Local && !(Op.IsPointer && Op.Bits == 64); // as leaf() has it
   for (unsigned D = 0; D < Op.DestCount; ++D) {
     const Slot To = P.Slots[Op.FirstDest + D];
     if (To < 0)
       continue;
-    // An argument is the same for all lanes, and looking it up takes time.
-    const bool Uniform = Where == Space::Param && unsigned(Op.Address) >= P.Registers;
-    const std::optional<StoredValue> Argument =
-        Uniform ? argument(Op, Address[0] + uint64_t(D) * Op.ElementBytes) : std::nullopt;
-    forLanes(Mask, [&](unsigned L) {
-      const StoredValue V = Argument ? *Argument : read(Op, Where, L, Address[L] + uint64_t(D) * Op.ElementBytes);
-      // Narrow signed values extend to the register they are loaded into.
-      const bool Extends = Op.Signed && Op.Bits < 32;
-      R.Values[To][L] = Extends ? lowBits(uint64_t(signExtend(V.Bits, Op.Bits)), 32) : lowBits(V.Bits, Op.Bits);
-      const uint32_t Bit = uint32_t(1) << L;
-      R.Unknown[To] = V.Unknown ? R.Unknown[To] | Bit : R.Unknown[To] & ~Bit;
-    });
+    Lanes &Out = R.Values[To];
+    const uint64_t Behind = uint64_t(D) * Op.ElementBytes;
+    const std::optional<StoredValue> Argument = Uniform ? argument(Op, Address[0] + Behind) : std::nullopt;
+    uint32_t Unknown = 0;
+    if (Argument) {
+      Unknown = Argument->Unknown ? Mask : 0;
+      forLanes(Mask, [&, V = Register(Argument->Bits)](unsigned L) { Out[L] = V; });
+    } else if (IsLeaf) {
+      Unknown = Mask;
+      if (IsPlain)
+        forLanes(Mask, [&](unsigned L) { Out[L] = Register(randomBelow(Address[L] + Behind, Data.Elements)); });
+      else
+        forLanes(Mask, [&](unsigned L) { Out[L] = Register(leaf(Op, Data, L, Address[L] + Behind)); });
+    } else
+      forLanes(Mask, [&](unsigned L) {
+        const StoredValue V = read(Op, Where, L, Address[L] + Behind);
+        Out[L] = Register(V.Bits);
+        Unknown |= uint32_t(V.Unknown) << L;
+      });
+    R.Unknown[To] = (R.Unknown[To] & ~Mask) | Unknown;
   }
 }
 
@@ -146,13 +181,13 @@ void WarpMemory::atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lan
       continue;
     uint64_t Rank = 0;
     forLanes(Mask, [&](unsigned L) {
-      const uint64_t Other = leaf(Op, L, (Address[L] ^ window(Where)) + (Atomics << 20) + D);
+      const uint64_t Other = leaf(Op, data(Op), L, (Address[L] ^ window(Where)) + (Atomics << 20) + D);
       R.Values[To][L] = lowBits(Counts ? Before + Rank++ : Other, Op.Bits);
     });
     R.Unknown[To] = Counts ? R.Unknown[To] & ~Mask : R.Unknown[To] | Mask;
   }
   forLanes(Mask, [&](unsigned L) {
-    write(Where, L, Address[L], Op.ElementBytes, {leaf(Op, L, Address[L] + (Atomics << 20)), true});
+    write(Where, L, Address[L], Op.ElementBytes, {leaf(Op, data(Op), L, Address[L] + (Atomics << 20)), true});
   });
 }
 
@@ -182,11 +217,7 @@ bool WarpMemory::access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Reque
       Out.Address[L] = Base + (Address[L] & 0x7ffff) * 32 + L * Bytes;
   } else {
     if (Where == Space::Global && (FromData || !Facts.Orders.empty()))
-      forLanes(Mask, [&](unsigned L) {
-        constexpr uint64_t Offset = (uint64_t(1) << RangeBits) - 1;
-        if (const uint64_t Bytes = arrayBytes(Address[L]); Bytes && (Address[L] & Offset) >= Bytes)
-          Address[L] = (Address[L] & ~Offset) + (Address[L] & Offset) % Bytes;
-      });
+      keepInside(Mask, Address);
     Out.Address = Address;
   }
 

@@ -17,6 +17,7 @@ public:
   /// to global, shared or local memory, and \p Out says where.
   bool access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Request &Out);
 
+  /// What stands for the warp's integers that follow from data.
   DataIntegers data() const { return {Facts.Elements, Facts.LocalData, WarpId * 32}; }
 
   /// A call that is not followed: what it returns is unknown.
@@ -29,8 +30,12 @@ private:
   std::optional<StoredValue> argument(const MicroOp &Op, uint64_t Offset) const;
   /// Of the array that the global \p Address lies in; 0: not known.
   uint64_t arrayBytes(uint64_t Address) const;
+  /// Moves addresses that come from data into the arrays they point behind.
+  void keepInside(uint32_t Mask, Lanes &Address) const;
+  /// data() as far as what \p Op loads is wide enough for it.
+  DataIntegers data(const MicroOp &Op) const;
   /// The pseudo-random value behind \p Address.
-  uint64_t leaf(const MicroOp &Op, unsigned Lane, uint64_t Address) const;
+  static uint64_t leaf(const MicroOp &Op, const DataIntegers &Data, unsigned Lane, uint64_t Address);
 
   /// The entry of an array of indices that are not random; none: it is a leaf.
   std::optional<uint64_t> ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const;

@@ -51,24 +51,3 @@ Relation restride::ptx::mirrored(Relation R) {
     return R;
   }
 }
-
-bool restride::ptx::holds(Relation Rel, uint64_t V, uint64_t W, unsigned Bits, bool Signed) {
-  V = lowBits(V, Bits);
-  W = lowBits(W, Bits);
-  const int64_t X = signExtend(V, Bits), Y = signExtend(W, Bits);
-  switch (Rel) {
-  case Relation::Equal:
-    return V == W;
-  case Relation::NotEqual:
-    return V != W;
-  case Relation::Less:
-    return Signed ? X < Y : V < W;
-  case Relation::LessEqual:
-    return Signed ? X <= Y : V <= W;
-  case Relation::Greater:
-    return Signed ? X > Y : V > W;
-  case Relation::GreaterEqual:
-    return Signed ? X >= Y : V >= W;
-  }
-  return false;
-}

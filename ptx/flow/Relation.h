@@ -19,12 +19,31 @@ Relation opposite(Relation R);
 /// a R b with a and b exchanged.
 Relation mirrored(Relation R);
 
-/// V R W at a width of \p Bits.
-bool holds(Relation R, uint64_t V, uint64_t W, unsigned Bits, bool Signed);
-
 inline uint64_t lowBits(uint64_t V, unsigned Bits) { return Bits >= 64 ? V : V & ((uint64_t(1) << Bits) - 1); }
 inline int64_t signExtend(uint64_t V, unsigned Bits) {
   return Bits == 0 || Bits >= 64 ? int64_t(V) : int64_t(V << (64 - Bits)) >> (64 - Bits);
+}
+
+/// V R W at a width of \p Bits.
+inline bool holds(Relation R, uint64_t V, uint64_t W, unsigned Bits, bool Signed) {
+  V = lowBits(V, Bits);
+  W = lowBits(W, Bits);
+  const int64_t X = signExtend(V, Bits), Y = signExtend(W, Bits);
+  switch (R) {
+  case Relation::Equal:
+    return V == W;
+  case Relation::NotEqual:
+    return V != W;
+  case Relation::Less:
+    return Signed ? X < Y : V < W;
+  case Relation::LessEqual:
+    return Signed ? X <= Y : V <= W;
+  case Relation::Greater:
+    return Signed ? X > Y : V > W;
+  case Relation::GreaterEqual:
+    return Signed ? X >= Y : V >= W;
+  }
+  return false;
 }
 
 } // namespace restride::ptx
