@@ -129,11 +129,14 @@ std::vector<unsigned> issueSegments(const ptx::Function &F, const ptx::ControlFl
   unsigned Segment = 0;
   for (const std::vector<unsigned> &Region : schedulingRegions(F, C)) {
     RegionPath P(F, {}, nullptr);
-    unsigned Last = Segment;
+    unsigned Last = Segment, Loads = Segment;
     for (unsigned B : Region)
       for (unsigned I = C.Blocks[B].Begin; I < C.Blocks[B].End; ++I) {
-        Out[I] = Segment + unsigned(P.issue(I));
-        Last = std::max(Last, Out[I]);
+        unsigned Now = Segment + unsigned(P.issue(I));
+        Last = std::max(Last, Now);
+        if (F.Body[I].isLoad())
+          Loads = Now;
+        Out[I] = F.Body[I].isStore() ? Loads : Now; // what it waits for keeps no load back
       }
     Segment = Last + 1;
   }

@@ -7,7 +7,6 @@
 #include "llvm/ADT/DenseMap.h"
 
 #include <algorithm>
-#include <optional>
 
 using namespace llvm;
 
@@ -67,20 +66,16 @@ private:
   /// In [0, 1), fixed per block.
   static double stagger(uint64_t Block) { return (Block * 0x9E3779B97F4A7C15ull >> 40) % 1024 / 1024.0; }
 
-  /// What a warp issues before the next warp's turn: up to a load that has to wait. Nobody waits for a store.
+  /// What a warp issues before the next warp's turn: up to what has to wait.
   void burst(const WarpFootprint &W, size_t &Next, BlockWaits &Block) {
-    std::optional<unsigned> Segment; // of the loads
-    unsigned Last = 0;
+    unsigned Segment = Segments[W.Requests[Next].Instruction], Last = 0;
     Written.clear();
     Loads.clear();
     Farthest = Wait::L1;
     for (unsigned K = 0; K < G.WarpBurst && Next < W.Requests.size(); ++K) {
       const RequestFootprint &R = W.Requests[Next];
-      bool Store = F.Body[R.Instruction].isStore();
-      if (K && ((!Store && Segment && Segments[R.Instruction] != *Segment) || R.Instruction <= Last))
+      if (K && (Segments[R.Instruction] != Segment || R.Instruction <= Last))
         break;
-      if (!Store)
-        Segment = Segments[R.Instruction];
       Last = R.Instruction;
       ++Next;
       request(R, W.touches(R));
