@@ -25,7 +25,7 @@ class Row:
     predicted_cycles: float = None
     picked: bool = False
     kernels: str = ""  # those that use the array, by the report
-    groups: str = ""  # of a grouped layout, by the report: fields between spaces, groups between bars
+    groups: str = ""  # of a grouped layout, by the report: fields between spaces, groups between slashes
     error: str = ""
 
 
@@ -47,7 +47,7 @@ def find_candidate(report, folder):
 
 def groups_text(variant):
     """Which fields lie together in a report's variant; empty for layouts whose name says it."""
-    return "|".join(" ".join(group) for group in variant["groups"]) if variant["layout"] == "grouped" else ""
+    return "/".join(" ".join(group) for group in variant["groups"]) if variant["layout"] == "grouped" else ""
 
 
 def picked_layout(candidate):

@@ -70,13 +70,13 @@ class Cases(unittest.TestCase):
 
     def test_other_groups_are_another_layout(self):
         times, _ = cases.read_csv(io.StringIO("program,candidate,layout,check_ok,time_ms,kernels,groups\n"
-                                              "p,P,grouped,1,3.0,k,x y|z\np,P,grouped,1,2.0,k,x|y z\np,P,aos,1,4.0,k,\n"))
+                                              "p,P,grouped,1,3.0,k,x y/z\np,P,grouped,1,2.0,k,x/y z\np,P,aos,1,4.0,k,\n"))
         one = report(aos=40.0, grouped=20.0)
         for variant in one["candidates"][0]["variants"]:
             variant["groups"] = [["x", "y"], ["z"]] if variant["layout"] == "grouped" else [["x", "y", "z"]]
         found, _ = cases.make_cases(times, {"p": one})
-        self.assertEqual(found[0].times_ms, {"grouped": 3.0, "grouped x|y z": 2.0, "aos": 4.0})
-        self.assertEqual(found[0].best(), "grouped x|y z")
+        self.assertEqual(found[0].times_ms, {"grouped": 3.0, "grouped x/y z": 2.0, "aos": 4.0})
+        self.assertEqual(found[0].best(), "grouped x/y z")
         self.assertEqual(found[0].predicted_cycles(), {"aos": 40.0, "grouped": 20.0})
 
     def test_transactions(self):

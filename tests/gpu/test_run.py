@@ -140,10 +140,10 @@ class Tables(unittest.TestCase):
     def test_csv(self):
         stream = io.StringIO()
         summary.write_csv(stream, [summary.Row("p", "P", "soa", summary.OK, "9", 1.25, kernels="f g"),
-                                   summary.Row("p", "P", "grouped", summary.OK, "9", 1.5, kernels="f", groups="x y|z"),
+                                   summary.Row("p", "P", "grouped", summary.OK, "9", 1.5, kernels="f", groups="x y/z"),
                                    summary.Row("p", "P", "aos", summary.FAILED)])
         self.assertEqual(stream.getvalue(), "program,candidate,layout,check_ok,time_ms,kernels,groups\n"
-                                            "p,P,soa,1,1.2500,f g,\np,P,grouped,1,1.5000,f,x y|z\np,P,aos,0,,,\n")
+                                            "p,P,soa,1,1.2500,f g,\np,P,grouped,1,1.5000,f,x y/z\np,P,aos,0,,,\n")
 
 
 class Arguments(unittest.TestCase):
