@@ -47,7 +47,7 @@ static llvm::Error createCompilers(std::vector<ProgramUnit> &Units, const Settin
       return Created.takeError();
     U.Compiler = std::move(*Created);
     if (S.O.Model == CostModel::Throughput && llvm::sys::fs::can_execute(S.Toolkit.ptxas()))
-      U.Registers = std::make_shared<ptx::RegisterCounts>(S.Toolkit.ptxas());
+      U.Registers = std::make_shared<ptx::RegisterCounts>(S.Toolkit.ptxas(), S.Gpu.Arch);
   }
   return llvm::Error::success();
 }

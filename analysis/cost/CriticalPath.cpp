@@ -71,11 +71,10 @@ namespace {
 
 class RegionPath {
 public:
-  /// Without a GPU, time is how many loads have been waited for.
-  RegionPath(const ptx::Function &F, ArrayRef<double> LoadLatency, const Gpu *G)
-      : F(F), LoadLatency(LoadLatency), G(G) {}
+  /// \p Latency is of an instruction of \p F; its unit is that of all that follows.
+  RegionPath(const ptx::Function &F, function_ref<double(unsigned)> Latency) : F(F), Latency(Latency) {}
 
-  /// Cycles by which \p B delays the end of the region so far.
+  /// Time by which \p B delays the end of the region so far.
   double append(const ptx::Block &B) {
     double Before = End;
     for (unsigned Index = B.Begin; Index < B.End; ++Index)
@@ -83,7 +82,7 @@ public:
     return End - Before;
   }
 
-  /// When it starts, in cycles.
+  /// When it starts.
   double issue(unsigned Index) {
     const ptx::Instruction &I = F.Body[Index];
     double Start = Order.earliest(I);
@@ -96,7 +95,7 @@ public:
     if (I.Addr)
       wait(I.Addr->Reg);
     wait(I.Guard);
-    double Done = Start + latency(Index);
+    double Done = Start + Latency(Index);
     for (const ptx::Operand &D : I.Dest)
       if (D.Reg >= 0)
         Ready[D.Reg] = Done;
@@ -106,18 +105,9 @@ public:
   }
 
 private:
-  double latency(unsigned Index) const {
-    StringRef Class = latencyClass(F.Body[Index]);
-    if (!G || Class.empty())
-      return G ? LoadLatency[Index] : Class.empty();
-    auto It = G->Latencies.find(Class.str());
-    return It == G->Latencies.end() ? 0 : It->second;
-  }
-
   const ptx::Function &F;
-  ArrayRef<double> LoadLatency;
-  const Gpu *G;
-  DenseMap<int, double> Ready; ///< register: cycle of its value
+  function_ref<double(unsigned)> Latency;
+  DenseMap<int, double> Ready; ///< register: when its value is there
   StoreOrder Order;
   double End = 0;
 };
@@ -127,8 +117,9 @@ private:
 std::vector<unsigned> issueSegments(const ptx::Function &F, const ptx::ControlFlow &C) {
   std::vector<unsigned> Out(F.Body.size(), 0);
   unsigned Segment = 0;
+  auto load = [&](unsigned I) { return double(latencyClass(F.Body[I]).empty()); }; // time is loads waited for
   for (const std::vector<unsigned> &Region : schedulingRegions(F, C)) {
-    RegionPath P(F, {}, nullptr);
+    RegionPath P(F, load);
     unsigned Last = Segment, Loads = Segment;
     for (unsigned B : Region)
       for (unsigned I = C.Blocks[B].Begin; I < C.Blocks[B].End; ++I) {
@@ -146,8 +137,15 @@ std::vector<unsigned> issueSegments(const ptx::Function &F, const ptx::ControlFl
 std::vector<double> criticalPaths(const ptx::Function &F, const ptx::ControlFlow &C, ArrayRef<double> LoadLatency,
                                   const Gpu &G) {
   std::vector<double> Cycles(C.Blocks.size(), 0);
+  auto latency = [&](unsigned I) {
+    StringRef Class = latencyClass(F.Body[I]);
+    if (Class.empty())
+      return LoadLatency[I];
+    auto It = G.Latencies.find(Class.str());
+    return It == G.Latencies.end() ? 0 : It->second;
+  };
   for (const std::vector<unsigned> &Region : schedulingRegions(F, C)) {
-    RegionPath P(F, LoadLatency, &G);
+    RegionPath P(F, latency);
     for (unsigned B : Region)
       Cycles[B] = P.append(C.Blocks[B]);
   }

@@ -45,11 +45,10 @@ static double storeDemand(const ptx::Function &F, const Sample &S, const Reuse &
 }
 
 /// Average cycles until a load's value is there, by where its requests hit.
-static std::vector<double> loadLatencies(const ptx::Function &F, const Sample &S, const Reuse &R, const DramTraffic &D,
-                                         const Gpu &G) {
+static std::vector<double> loadLatencies(const ptx::Function &F, const Reuse &R, const DramTraffic &D, const Gpu &G) {
   std::vector<double> Latency(F.Body.size(), G.L1Latency);
+  double Far = D.Resident ? G.L2Latency : G.DramLatency;
   for (auto [I, A] : enumerate(R.PerInstruction)) {
-    double Far = D.Resident ? G.L2Latency : G.DramLatency;
     if (F.Body[I].Op == ptx::Opcode::Atom)
       Latency[I] = G.L2Latency;
     else if (double All = std::accumulate(A.Waits.begin(), A.Waits.end(), 0.0); All > 0)
@@ -144,7 +143,7 @@ static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, cons
   }
 
   WarpDemand W = warpDemand(F, S, R, D, G);
-  std::vector<double> Latency = loadLatencies(F, S, R, D, G);
+  std::vector<double> Latency = loadLatencies(F, R, D, G);
   std::vector<double> Paths = criticalPaths(F, S.Flow, Latency, G);
   for (CfgNode &N : S.Cfg.Nodes)
     N.Cost = Paths[N.Block];

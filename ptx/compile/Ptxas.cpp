@@ -42,27 +42,20 @@ static void append(std::string &Text, StringRef Line) {
 static std::vector<Kernel> kernelsOf(StringRef Ptx) {
   std::vector<Kernel> Out;
   std::string Shared;
-  bool Inside = false, Debug = false;
+  bool Inside = false;
   for (StringRef Line : split(Ptx, '\n')) {
-    Debug |= Line.trim().starts_with(".section");
-    if (Debug)
+    if (Line.trim().starts_with(".section")) // debug information
       break;
     if (StringRef Name = entryName(Line); !Name.empty()) {
       Out.push_back({Name.str(), ""});
       Inside = true;
     }
     append(Inside ? Out.back().Text : Shared, Line);
-    Inside &= Line.trim() != "}" || Line.starts_with(" ") || Line.starts_with("\t");
+    Inside &= Line.rtrim() != "}";
   }
   for (Kernel &K : Out)
     K.Text += Shared;
   return Out;
-}
-
-/// "sm_90" of ".target sm_90, debug".
-static StringRef targetOf(StringRef Ptx) {
-  size_t At = Ptx.find("\n.target ");
-  return At == StringRef::npos ? "" : Ptx.substr(At + 9).take_while([](char C) { return isAlnum(C) || C == '_'; });
 }
 
 /// "ptxas info    : Compiling entry function '_Z4movePf' for 'sm_90'" and, later, "Used 16 registers, …".
@@ -79,14 +72,14 @@ static StringMap<unsigned> readUsage(StringRef Log) {
   return Out;
 }
 
-static Expected<StringMap<unsigned>> assemble(StringRef Ptx, StringRef Ptxas, ArrayRef<Kernel> Kernels) {
+static Expected<StringMap<unsigned>> assemble(StringRef Ptx, const std::string &Ptxas, const std::string &Arch, ArrayRef<Kernel> Kernels) {
   Expected<TemporaryFile> In = TemporaryFile::create("ptx", Ptx);
   if (!In)
     return In.takeError();
   Expected<TemporaryFile> Log = TemporaryFile::create("log");
   if (!Log)
     return Log.takeError();
-  std::vector<std::string> Args = {Ptxas.str(), "-v", ("-arch=" + targetOf(Ptx)).str(), In->path().str(), "-o", "/dev/null"};
+  std::vector<std::string> Args = {Ptxas, "-v", "-arch=" + Arch, In->path().str(), "-o", "/dev/null"};
   for (const Kernel &K : Kernels)
     Args.push_back("--entry=" + K.Name);
   std::vector<StringRef> Words(Args.begin(), Args.end());
@@ -110,7 +103,7 @@ Expected<StringMap<unsigned>> RegisterCounts::of(StringRef Ptx) {
   }
   if (New.empty())
     return Out;
-  Expected<StringMap<unsigned>> Counted = assemble(Ptx, Ptxas, New);
+  Expected<StringMap<unsigned>> Counted = assemble(Ptx, Ptxas, Arch, New);
   if (!Counted)
     return Counted.takeError();
   std::lock_guard<std::mutex> Guard(Lock);

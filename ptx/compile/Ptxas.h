@@ -13,8 +13,8 @@ namespace restride::ptx {
 /// variants leave most kernels as they are. Thread safe.
 class RegisterCounts {
 public:
-  /// \p Ptxas is the program.
-  explicit RegisterCounts(std::string Ptxas) : Ptxas(std::move(Ptxas)) {}
+  /// \p Ptxas is the program, \p Arch what the PTX is for ("sm_90").
+  RegisterCounts(std::string Ptxas, std::string Arch) : Ptxas(std::move(Ptxas)), Arch(std::move(Arch)) {}
 
   /// Registers per thread of the kernels of \p Ptx, by their mangled names.
   /// Empty where ptxas cannot assemble it: a toolkit may be older than the PTX,
@@ -22,7 +22,7 @@ public:
   llvm::Expected<llvm::StringMap<unsigned>> of(llvm::StringRef Ptx);
 
 private:
-  std::string Ptxas;
+  std::string Ptxas, Arch;
   std::mutex Lock;
   llvm::StringMap<unsigned> Known; ///< by the text of a kernel
 };

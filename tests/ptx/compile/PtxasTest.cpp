@@ -45,7 +45,7 @@ protected:
   }
 
   test::TemporaryFolder Folder;
-  ptx::RegisterCounts Counts{Folder.path("ptxas")};
+  ptx::RegisterCounts Counts{Folder.path("ptxas"), "sm_90"};
 };
 
 TEST_F(Ptxas, CountsTheKernelsOfAModule) {
