@@ -26,6 +26,8 @@ AddressMap::AddressMap(const Function &F) {
     Slot.IsPointer = P.IsPointer;
     Slot.Offset = place(ParameterEnd, P.Bytes, std::max<uint64_t>(P.Align, 8));
     Words += unsigned(std::min<uint64_t>((P.Bytes + 7) / 8, 1 << 12));
+    for (unsigned Word = 0; Word < Words - Slot.FirstWord; ++Word)
+      Pointers.push_back({Slot.Position, Word});
     AddressOf[P.Name] = Slot.Offset;
     Parameters.push_back(Slot);
   }
@@ -57,14 +59,6 @@ uint64_t AddressMap::address(llvm::StringRef Name) {
   if (New) // a variable of the module, or a function
     At->second = (uint64_t(1) << WindowShift) | ((++Globals << RangeBits) & OffsetMask);
   return At->second;
-}
-
-const ParameterSlot *AddressMap::parameterBehind(uint64_t Address) const {
-  const uint64_t Range = Address >> RangeBits; // 0 is none's
-  for (const ParameterSlot &P : Parameters)
-    if (Range > P.FirstWord && Range <= P.FirstWord + (P.Bytes + 7) / 8)
-      return &P;
-  return nullptr;
 }
 
 const ParameterSlot *AddressMap::parameterAt(uint64_t Offset) const {

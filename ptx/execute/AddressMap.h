@@ -56,6 +56,12 @@ struct ParameterSlot {
   bool IsPointer = false;
 };
 
+/// A pointer that the function is given.
+struct PointerPlace {
+  unsigned Position = 0; ///< of its parameter in the source
+  unsigned Word = 0;     ///< of it in the parameter, in 8 bytes
+};
+
 /// Addresses of a function's names.
 class AddressMap {
 public:
@@ -65,8 +71,11 @@ public:
   uint64_t address(llvm::StringRef Name);
   /// The parameter that covers byte \p Offset; null: a call's own block.
   const ParameterSlot *parameterAt(uint64_t Offset) const;
-  /// The parameter whose range \p Address lies in; null: none's.
-  const ParameterSlot *parameterBehind(uint64_t Address) const;
+  /// The pointer whose range \p Address lies in; null: none's.
+  const PointerPlace *pointerBehind(uint64_t Address) const {
+    const uint64_t Range = Address >> RangeBits; // 0 is none's
+    return Range - 1 < Pointers.size() ? &Pointers[Range - 1] : nullptr;
+  }
   /// A block that a call passes or returns.
   struct CallBlock {
     uint64_t Offset = 0, Bytes = 0;
@@ -78,6 +87,7 @@ private:
   llvm::StringMap<uint64_t> AddressOf;
   llvm::StringMap<CallBlock> Blocks;
   std::vector<ParameterSlot> Parameters;
+  std::vector<PointerPlace> Pointers; ///< by range, from 1 on
   uint64_t ParameterEnd = 0;
   uint64_t Globals = 0;
 };

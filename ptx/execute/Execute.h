@@ -3,7 +3,8 @@
 // masks, fix-ups and divergence of real PTX; executing does not.
 //
 // Floating-point values and loaded data are not computed. A loaded value is a
-// leaf: the same address gives the same pseudo-random value, each lane its own.
+// leaf: the same address gives the same pseudo-random value, each lane its own,
+// and the same field of an element gives it in each layout.
 // What was stored to local or shared memory before is read back as it is.
 //
 // Loaded integers compare as what they are, indices in range, with other values;
@@ -39,6 +40,16 @@ struct Dim3 {
 /// Local: a thread's are within 64 of its own number in the grid.
 enum class IndexOrder : uint8_t { Random, Sorted, Local };
 
+/// What lies behind one pointer.
+struct ArrayPlace {
+  uint64_t Bytes = 0; ///< 0: not known
+  /// Bytes after which elements lie the same way again, and those of these
+  /// elements in the source's layout; 0: not known.
+  uint64_t TileBytes = 0, SourceBytes = 0;
+  /// By byte of a tile: its place among the SourceBytes; ~0 for padding.
+  std::vector<uint32_t> Source = {};
+};
+
 /// What is known or assumed about one launch.
 struct LaunchFacts {
   Dim3 Grid{1024, 1, 1}, Block{256, 1, 1};
@@ -49,10 +60,9 @@ struct LaunchFacts {
   int64_t DefaultInteger = 4096;
   /// Elements behind pointers: loaded 32- and 64-bit integers fall in [0, Elements).
   uint64_t Elements = 1u << 22;
-  /// By source parameter position, and by pointer in that parameter: bytes
-  /// behind the pointer, 0 where they are not known. Addresses that come from
-  /// loaded data stay inside.
-  std::vector<std::vector<uint64_t>> PointerBytes;
+  /// By source parameter position, and by pointer in that parameter. Addresses
+  /// that come from loaded data stay inside; the data are the same in all layouts.
+  std::vector<std::vector<ArrayPlace>> Arrays;
   /// Loaded integers lie near the thread's own number, as in data that somebody
   /// sorted; addresses that follow from them are none that DependsOnLoad.
   bool LocalData = false;

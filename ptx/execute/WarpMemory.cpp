@@ -26,7 +26,7 @@ DataIntegers WarpMemory::data(const MicroOp &Op) const {
 }
 
 std::optional<uint64_t> WarpMemory::ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const {
-  const ParameterSlot *Behind = Op.Float || Op.IsPointer ? nullptr : P.Addresses.parameterBehind(Address);
+  const PointerPlace *Behind = Op.Float || Op.IsPointer ? nullptr : P.Addresses.pointerBehind(Address);
   if (!Behind || Behind->Position >= Facts.Orders.size() || Facts.Orders[Behind->Position] == IndexOrder::Random)
     return std::nullopt;
   uint64_t Count = std::max<uint64_t>(Facts.Elements, 1);
@@ -60,13 +60,26 @@ std::optional<StoredValue> WarpMemory::argument(const MicroOp &Op, uint64_t Offs
   return StoredValue{uint64_t(Value), false};
 }
 
-uint64_t WarpMemory::arrayBytes(uint64_t Address) const {
-  const ParameterSlot *Behind = P.Addresses.parameterBehind(Address);
-  if (!Behind || Behind->Position >= Facts.PointerBytes.size())
-    return 0;
-  const std::vector<uint64_t> &Bytes = Facts.PointerBytes[Behind->Position];
-  const uint64_t Word = (Address >> RangeBits) - 1 - Behind->FirstWord;
-  return Word < Bytes.size() ? Bytes[Word] : 0;
+const ArrayPlace *WarpMemory::arrayBehind(uint64_t Address) const {
+  const PointerPlace *Behind = P.Addresses.pointerBehind(Address);
+  if (!Behind || Behind->Position >= Facts.Arrays.size())
+    return nullptr;
+  const std::vector<ArrayPlace> &Arrays = Facts.Arrays[Behind->Position];
+  return Behind->Word < Arrays.size() ? &Arrays[Behind->Word] : nullptr;
+}
+
+uint64_t WarpMemory::seed(uint64_t Address) const {
+  const PointerPlace *Behind = P.Addresses.pointerBehind(Address);
+  if (!Behind)
+    return Address;
+  // Numbered by parameter: layouts differ in how many pointers they have.
+  const uint64_t Parameter = (uint64_t(Behind->Position) + 1) << (RangeBits + 12);
+  const uint64_t Offset = Address & ((uint64_t(1) << RangeBits) - 1);
+  const ArrayPlace *Array = arrayBehind(Address);
+  const uint64_t At = Array && Array->TileBytes ? Offset % Array->TileBytes : 0;
+  if (!Array || At >= Array->Source.size() || Array->Source[At] == ~0u)
+    return Parameter + (uint64_t(Behind->Word) << RangeBits) + Offset;
+  return Parameter + Offset / Array->TileBytes * Array->SourceBytes + Array->Source[At];
 }
 
 void WarpMemory::keepInside(uint32_t Mask, Lanes &Address) const {
@@ -75,7 +88,8 @@ void WarpMemory::keepInside(uint32_t Mask, Lanes &Address) const {
   forLanes(Mask, [&](unsigned L) {
     if (Address[L] >> RangeBits != Range) {
       Range = Address[L] >> RangeBits;
-      Bytes = arrayBytes(Address[L]);
+      const ArrayPlace *Array = arrayBehind(Address[L]);
+      Bytes = Array ? Array->Bytes : 0;
     }
     if (Bytes && (Address[L] & Offset) >= Bytes)
       Address[L] = (Address[L] & ~Offset) + (Address[L] & Offset) % Bytes;
@@ -99,7 +113,7 @@ StoredValue WarpMemory::read(const MicroOp &Op, Space Where, unsigned Lane, uint
     if (std::optional<uint64_t> Known = ordered(Op, Lane, Address))
       return {*Known, false};
   // Local memory of different lanes is different memory.
-  const uint64_t Seed = Where == Space::Local ? Address * 32 + Lane : Address;
+  const uint64_t Seed = Where == Space::Local ? Address * 32 + Lane : seed(Address);
   return {leaf(Op, data(Op), Lane, Seed ^ window(Where)), true};
 }
 
@@ -137,9 +151,9 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
     } else if (IsLeaf) {
       Unknown = Mask;
       if (IsPlain)
-        forLanes(Mask, [&](unsigned L) { Out[L] = Register(randomBelow(Address[L] + Behind, Data.Elements)); });
+        forLanes(Mask, [&](unsigned L) { Out[L] = Register(randomBelow(seed(Address[L] + Behind), Data.Elements)); });
       else
-        forLanes(Mask, [&](unsigned L) { Out[L] = Register(leaf(Op, Data, L, Address[L] + Behind)); });
+        forLanes(Mask, [&](unsigned L) { Out[L] = Register(leaf(Op, Data, L, seed(Address[L] + Behind))); });
     } else
       forLanes(Mask, [&](unsigned L) {
         const StoredValue V = read(Op, Where, L, Address[L] + Behind);

@@ -28,8 +28,11 @@ private:
   void write(Space Where, unsigned Lane, uint64_t Address, unsigned Bytes, StoredValue V);
   /// A word of the function's own parameters; none: Offset is not in them.
   std::optional<StoredValue> argument(const MicroOp &Op, uint64_t Offset) const;
-  /// Of the array that the global \p Address lies in; 0: not known.
-  uint64_t arrayBytes(uint64_t Address) const;
+  /// The array that the global \p Address lies in; null: not known.
+  const ArrayPlace *arrayBehind(uint64_t Address) const;
+  /// What the value at the global \p Address is made from: the same for a field of
+  /// an element in all layouts.
+  uint64_t seed(uint64_t Address) const;
   /// Moves addresses that come from data into the arrays they point behind.
   void keepInside(uint32_t Mask, Lanes &Address) const;
   /// data() as far as what \p Op loads is wide enough for it.

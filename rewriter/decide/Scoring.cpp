@@ -1,4 +1,5 @@
 #include "rewriter/decide/Scoring.h"
+#include "rewriter/decide/ArrayPlaces.h"
 #include "rewriter/decide/KernelNames.h"
 
 #include "analysis/cost/MeanScore.h"
@@ -15,17 +16,6 @@ static constexpr llvm::StringLiteral SizeNotKnown = "the arrays' size is not kno
 static constexpr unsigned AssumedBlock = 256;
 /// An integer argument whose value is not known, mostly the end of a loop.
 static constexpr int64_t AssumedArgument = 512;
-
-/// Bytes behind each pointer of the handle of an array in \p L.
-static std::vector<uint64_t> pointerBytes(const Candidate &C, const Layout &L) {
-  uint64_t Count = uint64_t(C.Elements.Count), Granule = L.countGranule();
-  if (!L.handleIsStruct())
-    return {L.allocationBytes(C.Type, Count)};
-  std::vector<uint64_t> Out;
-  for (const HandleArray &A : L.arrays(C.Type, ""))
-    Out.push_back((Count + Granule - 1) / Granule * Granule * A.Size);
-  return Out;
-}
 
 static ptx::IndexOrder orderOf(IndexOrder O) {
   switch (O) {
@@ -68,10 +58,10 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
     Elements = std::max(Elements, Count);
     Out.FootprintBytes += Layouts[I]->allocationBytes(C.Type, uint64_t(Count));
     for (const KernelParameter &K : C.Kernels)
-      if (C.Elements.Count > 0 && K.Position && K.Kernel == L.Kernel) {
-        std::vector<std::vector<uint64_t>> &Behind = Out.Facts.PointerBytes;
-        Behind.resize(std::max(Behind.size(), size_t(*K.Position) + 1));
-        Behind[*K.Position] = pointerBytes(C, *Layouts[I]);
+      if (K.Position && K.Kernel == L.Kernel) {
+        std::vector<std::vector<ptx::ArrayPlace>> &Arrays = Out.Facts.Arrays;
+        Arrays.resize(std::max(Arrays.size(), size_t(*K.Position) + 1));
+        Arrays[*K.Position] = arrayPlaces(C, *Layouts[I]);
       }
   }
   if (Elements == 0)

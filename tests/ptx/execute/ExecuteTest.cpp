@@ -515,7 +515,7 @@ TEST(Execute, IndicesStayInTheirArray) {
   Module M = parsed(Gather);
   Kernel K(*M.find("k"));
   LaunchFacts L;
-  L.PointerBytes = {{300 * 16}};
+  L.Arrays = {{{300 * 16}}};
   WarpTrace T = K.run(L, 0, 0);
   ASSERT_EQ(T.Requests.size(), 2u);
   EXPECT_TRUE(T.Requests[1].DependsOnLoad);
@@ -523,6 +523,36 @@ TEST(Execute, IndicesStayInTheirArray) {
     EXPECT_LT(A, Range + 300 * 16);
     EXPECT_EQ((A - Range) % 16, 8u);
   }
+}
+
+/// The addresses of the gather when the field at byte 4 of 16, an index, lies \p Apart bytes after the next one's.
+static std::array<uint64_t, 32> gathered(unsigned Apart, unsigned Offset, ArrayPlace Place) {
+  std::string Text = Gather; // its indices are those of parameter 1
+  auto replace = [&](llvm::StringRef From, const std::string &To) {
+    size_t At = Text.find(From);
+    ASSERT_NE(At, std::string::npos);
+    Text.replace(At, From.size(), To);
+  };
+  replace("%r4, 4;", "%r4, " + std::to_string(Apart) + ";");
+  replace("[%rd4];", "[%rd4+" + std::to_string(Offset) + "];");
+  Module M = parsed(Text.c_str());
+  Kernel K(*M.find("k"));
+  LaunchFacts L;
+  L.Arrays = {{}, {std::move(Place)}};
+  WarpTrace T = K.run(L, 5, 1);
+  return T.Requests.size() == 2 ? T.Requests[1].Address : std::array<uint64_t, 32>();
+}
+
+TEST(Execute, AFieldHoldsTheSameInEachLayout) {
+  ArrayPlace Records{0, 16, 16, {}}, Alone{0, 4, 16, {4, 5, 6, 7}}, Aligned{0, 32, 16, {}};
+  for (unsigned Byte = 0; Byte < 16; ++Byte)
+    Records.Source.push_back(Byte), Aligned.Source.push_back(Byte);
+  auto Expected = gathered(16, 4, Records);
+  EXPECT_NE(Expected[0], Expected[1]);
+  EXPECT_EQ(gathered(4, 0, Alone), Expected);
+  EXPECT_EQ(gathered(32, 4, Aligned), Expected);
+  EXPECT_NE(gathered(4, 0, {}), Expected); // nothing is known
+  EXPECT_NE(gathered(16, 8, Records), Expected); // another field
 }
 
 TEST(Execute, LocalDataLieNearTheThread) {
