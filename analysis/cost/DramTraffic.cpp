@@ -1,10 +1,14 @@
 #include "analysis/cost/DramTraffic.h"
 
 #include "analysis/cost/NumberMap.h"
+#include "ptx/execute/AddressMap.h"
 
 #include "llvm/ADT/DenseMap.h"
 
 #include <algorithm>
+#include <bitset>
+#include <map>
+#include <numeric>
 
 using namespace llvm;
 
@@ -46,6 +50,44 @@ private:
   };
   const ptx::Function &F;
   std::vector<Range> Of;
+};
+
+/// The 128-byte lines among which random accesses choose, by pointer. Those of one
+/// field of tiles, or of large records, come in a period, and L2 holds no others.
+class RandomLines {
+public:
+  void add(const WarpFootprint &W) {
+    for (const RequestFootprint &R : W.Requests)
+      for (const SectorTouch &T : R.Random ? W.touches(R) : ArrayRef<SectorTouch>())
+        Lines[T.Sector >> (ptx::RangeBits - 5)].push_back(T.Sector / (LineBytes / SectorBytes));
+  }
+
+  double bytes() const {
+    double Sum = 0;
+    for (const auto &[Pointer, Seen] : Lines) {
+      auto [Low, High] = std::minmax_element(Seen.begin(), Seen.end());
+      Sum += double(*High - *Low + 1) * share(Seen) * LineBytes;
+    }
+    return Sum;
+  }
+
+private:
+  /// Of all lines, by the period of which the fewest remainders are seen.
+  static double share(ArrayRef<uint64_t> Seen) {
+    constexpr unsigned Longest = 128; // lines: a tile of 128 records of 128 bytes
+    constexpr size_t Each = 4;        // samples for a remainder that is not seen to mean something
+    double Least = 1;
+    for (unsigned Period = 2; Period <= Longest && Period * Each <= Seen.size(); ++Period) {
+      std::bitset<Longest> Remainders;
+      for (uint64_t Line : Seen)
+        Remainders.set(Line % Period);
+      if (Remainders.count() * 2 <= Period) // a few are missing by chance
+        Least = std::min(Least, double(Remainders.count()) / Period);
+    }
+    return Least;
+  }
+
+  std::map<uint64_t, std::vector<uint64_t>> Lines;
 };
 
 /// Distinct granules and sectors of a run of neighbouring blocks. The growth
@@ -113,7 +155,9 @@ Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const
   Neighbours N(F, G);
   Neighbours::Count Half;
   unsigned HalfBlocks = Count < Most ? 0 : Count / 2;
-  std::vector<WarpFootprint> All = Runner.footprints(First, 1, Count, Limits, WarpRunner::Touched::Regular);
+  std::vector<uint64_t> Run(Count);
+  std::iota(Run.begin(), Run.end(), First);
+  std::vector<WarpFootprint> All = Runner.footprints(Run, Limits, WarpRunner::Touched::Regular);
   for (unsigned B = 0; B < Count; ++B) {
     if (B == HalfBlocks)
       Half = N.count();
@@ -192,14 +236,15 @@ DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const 
   unsigned LastWarp = Runner.warpsPerBlock() - 1;
   double Warps = double(Blocks) * Runner.warpsPerBlock();
 
-  Ranges Reads(F), Writes(F), Regular(F), Random(F);
+  Ranges Reads(F), Writes(F), Regular(F);
+  RandomLines Random;
   for (uint64_t Block : {uint64_t(0), Blocks / 3, Blocks - 1})
     for (unsigned Warp : {0u, LastWarp}) {
       WarpFootprint W = Runner.footprint(Runner.run(Block, Warp, Limits), Block, Warp);
       Reads.add(W, [](const ptx::Instruction &I, bool Random) { return !Random && !I.isStore(); });
       Writes.add(W, [](const ptx::Instruction &I, bool Random) { return !Random && I.isStore(); });
       Regular.add(W, [](const ptx::Instruction &, bool Random) { return !Random; });
-      Random.add(W, [](const ptx::Instruction &, bool Random) { return Random; });
+      Random.add(W);
     }
   D.Resident = Regular.bytes() < G.L2ResidentBytes;
   if (D.Resident) {

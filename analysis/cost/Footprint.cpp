@@ -83,20 +83,19 @@ bool same(const WarpFootprint &A, const WarpFootprint &B) {
 
 } // namespace
 
-std::vector<WarpFootprint> WarpRunner::footprints(uint64_t First, uint64_t Stride, unsigned Count,
-                                                  const ptx::ExecuteLimits &Limits, Touched Which) const {
-  unsigned Warps = warpsPerBlock();
-  auto executed = [&](unsigned Block, unsigned Warp) {
-    uint64_t At = (First + Block * Stride) % blocks();
-    return footprint(run(At, Warp, Limits), At, Warp, Which);
+std::vector<WarpFootprint> WarpRunner::footprints(ArrayRef<uint64_t> Blocks, const ptx::ExecuteLimits &Limits,
+                                                  Touched Which) const {
+  unsigned Warps = warpsPerBlock(), Count = Blocks.size();
+  auto executed = [&](uint64_t Block, unsigned Warp) {
+    return footprint(run(Block, Warp, Limits), Block, Warp, Which);
   };
   std::vector<WarpFootprint> All;
   All.reserve(size_t(Count) * Warps);
 
   // Linear in the warp: of each block the first, second and last are executed.
-  auto block = [&](unsigned B, WarpFootprint Origin) {
+  auto block = [&](uint64_t B) {
     std::map<unsigned, WarpFootprint> Known; // by warp
-    Known[0] = std::move(Origin);
+    Known[0] = executed(B, 0);
     if (Warps > 3) {
       Known[1] = executed(B, 1);
       if (std::optional<std::vector<int64_t>> PerWarp = distances(Known[0], Known[1])) {
@@ -113,29 +112,27 @@ std::vector<WarpFootprint> WarpRunner::footprints(uint64_t First, uint64_t Strid
       All.push_back(At == Known.end() ? executed(B, W) : std::move(At->second));
     }
   };
-  block(0, executed(0, 0));
+  block(Blocks[0]);
 
   // Linear in the block as well: the last block and one in the middle tell.
-  bool Wraps = First + uint64_t(Count - 1) * Stride >= blocks();
-  std::optional<WarpFootprint> Second;
-  if (!Wraps && Count > 3) {
-    Second = executed(1, 0);
-    std::optional<std::vector<int64_t>> PerBlock = distances(All[0], *Second);
+  if (Count > 3 && Blocks[0] + 1 < blocks()) {
+    std::optional<std::vector<int64_t>> PerBlock = distances(All[0], executed(Blocks[0] + 1, 0));
     // At an edge of the grid's data a warp may make other requests than its neighbour.
     if (PerBlock && any_of(All, [&](const WarpFootprint &W) { return W.Requests.size() != PerBlock->size(); }))
       PerBlock.reset();
-    auto agrees = [&](unsigned B, unsigned W) {
-      return same(moved(All[W], B, *PerBlock, 0, *PerBlock), executed(B, W));
+    auto predicted = [&](unsigned B, unsigned W) {
+      return moved(All[W], int64_t(Blocks[B] - Blocks[0]), *PerBlock, 0, *PerBlock);
     };
+    auto agrees = [&](unsigned B, unsigned W) { return same(predicted(B, W), executed(Blocks[B], W)); };
     if (PerBlock && agrees(Count - 1, Warps - 1) && agrees(Count / 2, Warps / 2)) {
       for (unsigned B = 1; B < Count; ++B)
         for (unsigned W = 0; W < Warps; ++W)
-          All.push_back(moved(All[W], B, *PerBlock, 0, *PerBlock));
+          All.push_back(predicted(B, W));
       return All;
     }
   }
-  for (unsigned B = 1; B < Count; ++B)
-    block(B, B == 1 && Second ? std::move(*Second) : executed(B, 0));
+  for (uint64_t B : Blocks.drop_front())
+    block(B);
   return All;
 }
 

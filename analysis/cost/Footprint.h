@@ -40,10 +40,9 @@ public:
 
   WarpFootprint footprint(const ptx::WarpTrace &T, uint64_t Block, unsigned Warp, Touched Which = Touched::All) const;
 
-  /// All warps of the blocks First, First + Stride, ... (Count of them, modulo
-  /// the grid), block by block.
-  std::vector<WarpFootprint> footprints(uint64_t First, uint64_t Stride, unsigned Count,
-                                        const ptx::ExecuteLimits &Limits, Touched Which = Touched::All) const;
+  /// All warps of \p Blocks, block by block.
+  std::vector<WarpFootprint> footprints(llvm::ArrayRef<uint64_t> Blocks, const ptx::ExecuteLimits &Limits,
+                                        Touched Which = Touched::All) const;
 
 private:
   const ptx::Function &F;

@@ -51,8 +51,10 @@ struct Gpu {
   double RandomGranuleCycles = 5.3;           ///< per DRAM granule of a random access and warp
   double LatencyFactor = 1;                   ///< on the critical path
   double WaveCycles = 900; ///< cycles from the end of a block until the next one in its place has begun
+  double AtomicCycles = 0; ///< between two atomics of the GPU on one address
   double LaunchCycles = 0;                    ///< one launch of an empty kernel
   std::map<std::string, double> IssueWeights; ///< issue slots per opcode class
+  std::map<std::string, double> UnitLanes;    ///< lanes that a narrow unit takes in a cycle of an SM
   std::map<std::string, double> Latencies;    ///< cycles from issue to result per latency class
   std::map<std::string, double> Thesis;       ///< l_l2, l_dram, d_l2, d_dram, alu, store (cycles)
 

@@ -60,6 +60,11 @@ StringRef issueClass(const Instruction &I) {
     return I.Ty.Bits == 64 ? "f64_special" : isIeee(I) ? "sqrt_ieee" : "special";
   case Opcode::FRsqrt:
     return I.Ty.Bits == 64 ? "f64_special" : "rsqrt";
+  case Opcode::Popc:
+  case Opcode::Clz:
+  case Opcode::Bfind:
+  case Opcode::Brev:
+    return "bits";
   case Opcode::FSin:
   case Opcode::FCos:
   case Opcode::FEx2:
@@ -118,6 +123,14 @@ StringRef issueClass(const Instruction &I) {
   default:
     return integerClass(I);
   }
+}
+
+StringRef unitOf(const Instruction &I) {
+  StringRef Class = issueClass(I);
+  if (Class == "bits" || Class == "special" || Class == "rsqrt" || Class == "div_approx" || Class == "div_ieee" ||
+      Class == "sqrt_ieee")
+    return "special";
+  return Class == "i32" || Class == "setp" || Class == "cvt" ? "integer" : "";
 }
 
 StringRef latencyClass(const Instruction &I) {

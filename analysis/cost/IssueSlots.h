@@ -11,6 +11,9 @@ namespace restride::cost {
 /// the weight says how many issue slots it becomes.
 llvm::StringRef issueClass(const ptx::Instruction &I);
 
+/// Key of Gpu::UnitLanes: the unit that it keeps busy; empty: one as wide as issue.
+llvm::StringRef unitOf(const ptx::Instruction &I);
+
 /// Key of Gpu::Latencies; empty for loads and atomics of global memory, whose
 /// latency depends on where they hit.
 llvm::StringRef latencyClass(const ptx::Instruction &I);

@@ -5,6 +5,7 @@
 #include "analysis/cost/SectorCache.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 
@@ -22,8 +23,8 @@ struct BlockWaits {
 
 class Sm {
 public:
-  Sm(const ptx::Function &F, const ptx::ControlFlow &C, const Gpu &G)
-      : F(F), Segments(issueSegments(F, C)), G(G), GranuleSectors(std::max(1.0, G.DramGranule / SectorBytes)),
+  Sm(const ptx::Function &F, const ptx::ControlFlow &C, const Gpu &G, ArrayRef<double> Wavefronts)
+      : F(F), Wavefronts(Wavefronts), Segments(issueSegments(F, C)), G(G), GranuleSectors(std::max(1.0, G.DramGranule / SectorBytes)),
         L1(G.L1Bytes / LineBytes, LineBytes / SectorBytes), L2(G.L2Bytes / G.Sms / G.DramGranule, 1) {
     Out.PerInstruction.resize(F.Body.size());
   }
@@ -35,17 +36,18 @@ public:
     StoreRequests = StoreSectors = 0;
     std::vector<size_t> Next(Warps.size(), 0);
     std::vector<BlockWaits> Blocks(Warps.size() / WarpsPerBlock + 1);
-    size_t Left = Warps.size(), Turn = 0;
+    size_t Left = llvm::count_if(Warps, [](const WarpFootprint &W) { return !W.Requests.empty(); }), Turn = 0;
     while (Left) {
+      double Busy = 0, Time = 0; // cycles of the L1 pipe in this turn, and until its loads are there
       for (size_t W = 0; W < Warps.size(); ++W) {
         size_t Count = Warps[W].Requests.size();
-        if (Next[W] >= Count) {
-          Left -= Turn == 0; // an empty footprint is done before it starts
+        if (Next[W] >= Count || Turn < G.BlockStagger * stagger(W / WarpsPerBlock) * Count / G.WarpBurst)
           continue;
-        }
-        if (Turn < G.BlockStagger * stagger(W / WarpsPerBlock) * Count / G.WarpBurst)
-          continue;
-        burst(Warps[W], Next[W], Blocks[W / WarpsPerBlock]);
+        // By then the oldest warps go on, before younger ones had their turn.
+        if (Busy > std::max(Time, G.L1Latency))
+          break;
+        Busy += burst(Warps[W], Next[W], Blocks[W / WarpsPerBlock]);
+        Time = std::max(Time, latency(Farthest));
         Left -= Next[W] >= Count;
       }
       // A warp's next burst comes when this one has been served.
@@ -66,12 +68,18 @@ private:
   /// In [0, 1), fixed per block.
   static double stagger(uint64_t Block) { return (Block * 0x9E3779B97F4A7C15ull >> 40) % 1024 / 1024.0; }
 
+  double latency(Wait For) const {
+    return For == Wait::L1 ? G.L1Latency : For == Wait::L2 ? G.L2Latency : G.DramLatency;
+  }
+
   /// What a warp issues before the next warp's turn: up to what has to wait.
-  void burst(const WarpFootprint &W, size_t &Next, BlockWaits &Block) {
+  /// Returns the cycles of the L1 pipe that it takes.
+  double burst(const WarpFootprint &W, size_t &Next, BlockWaits &Block) {
     unsigned Segment = Segments[W.Requests[Next].Instruction], Last = 0;
     Written.clear();
     Loads.clear();
     Farthest = Wait::L1;
+    double Busy = 0;
     for (unsigned K = 0; K < G.WarpBurst && Next < W.Requests.size(); ++K) {
       const RequestFootprint &R = W.Requests[Next];
       if (K && (Segments[R.Instruction] != Segment || R.Instruction <= Last))
@@ -79,11 +87,13 @@ private:
       Last = R.Instruction;
       ++Next;
       request(R, W.touches(R));
+      Busy += Wavefronts[R.Instruction];
     }
     for (unsigned I : Loads)
       ++Block.ByInstruction[I][unsigned(Farthest)];
     if (!Loads.empty())
-      Block.Cycles += Farthest == Wait::L1 ? G.L1Latency : Farthest == Wait::L2 ? G.L2Latency : G.DramLatency;
+      Block.Cycles += latency(Farthest);
+    return Busy;
   }
 
   void request(const RequestFootprint &R, ArrayRef<SectorTouch> Touches) {
@@ -130,6 +140,7 @@ private:
   }
 
   const ptx::Function &F;
+  ArrayRef<double> Wavefronts; ///< by instruction
   std::vector<unsigned> Segments; ///< by instruction
   const Gpu &G;
   uint64_t GranuleSectors;
@@ -145,17 +156,26 @@ private:
 
 } // namespace
 
+/// Repeatable, without a pattern that an array's width could have too.
+static uint64_t scattered(uint64_t Slot) { return (Slot + 1) * 0x9E3779B97F4A7C15ull >> 40; }
+
 Reuse simulate(const ptx::Function &F, const ptx::ControlFlow &C, const WarpRunner &Runner, const Gpu &G,
-               unsigned ResidentBlocks, unsigned Generations, const ptx::ExecuteLimits &Limits) {
-  Sm S(F, C, G);
+               ArrayRef<double> Wavefronts, unsigned ResidentBlocks, unsigned Generations,
+               const ptx::ExecuteLimits &Limits) {
+  Sm S(F, C, G, Wavefronts);
   uint64_t Sms = std::max<uint64_t>(G.Sms, 1), Blocks = Runner.blocks();
+  // The first blocks go to the SMs in turn, each later one to whichever has room.
+  bool InTurn = Blocks <= ResidentBlocks * Sms;
   // A quarter into the grid, or earlier where the blocks would reach its end.
-  uint64_t Span = (uint64_t(Generations) * ResidentBlocks - 1) * Sms + 1;
+  uint64_t Span = (uint64_t(Generations) * ResidentBlocks - 1) * Sms + (InTurn ? 1 : Sms);
   uint64_t Start = Blocks > Span ? std::min(Blocks / 4, Blocks - Span) : 0;
   for (unsigned Gen = 0; Gen < Generations; ++Gen) {
-    std::vector<WarpFootprint> Warps =
-        Runner.footprints((Start + uint64_t(Gen) * ResidentBlocks * Sms) % Blocks, Sms, ResidentBlocks, Limits);
-    S.generation(Warps, Runner.warpsPerBlock());
+    std::vector<uint64_t> Resident;
+    for (uint64_t K = 0; K < ResidentBlocks; ++K) {
+      uint64_t Slot = Gen * ResidentBlocks + K;
+      Resident.push_back((Start + Slot * Sms + (InTurn ? 0 : scattered(Slot) % Sms)) % Blocks);
+    }
+    S.generation(Runner.footprints(Resident, Limits), Runner.warpsPerBlock());
   }
   return S.take();
 }

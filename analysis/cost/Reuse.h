@@ -35,9 +35,10 @@ struct Reuse {
   double StoreSectorsPerRequest = 0;
 };
 
-/// \p ResidentBlocks blocks of one SM, taken \p G.Sms apart; \p Generations of
+/// \p ResidentBlocks blocks of one SM, about \p G.Sms apart; \p Generations of
 /// them one after another, the last one is counted.
 Reuse simulate(const ptx::Function &F, const ptx::ControlFlow &C, const WarpRunner &Runner, const Gpu &G,
-               unsigned ResidentBlocks, unsigned Generations, const ptx::ExecuteLimits &Limits);
+               llvm::ArrayRef<double> Wavefronts, unsigned ResidentBlocks, unsigned Generations,
+               const ptx::ExecuteLimits &Limits);
 
 } // namespace restride::cost

@@ -3,6 +3,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
+#include <bit>
+
 using namespace llvm;
 
 namespace restride::cost {
@@ -27,6 +29,21 @@ static std::vector<std::pair<uint64_t, unsigned>> otherWarps(const WarpRunner &R
   return Others;
 }
 
+/// ptxas lets one lane do it for all of its warp: not floats, whose sums depend on the order.
+static bool isJoined(const ptx::Instruction &I) {
+  StringRef M = I.Mnemonic;
+  return I.Ty.K != ptx::Type::Float && !M.contains(".cas") && !M.contains(".exch");
+}
+
+static void noteAtomic(const ptx::Instruction &I, const ptx::Request &R, AccessProfile &P) {
+  uint64_t Address = R.Address[unsigned(std::countr_zero(R.Mask))];
+  bool One = P.Requests == 1 || P.OneAddress == Address;
+  for (uint32_t Rest = R.Mask; Rest; Rest &= Rest - 1)
+    One &= R.Address[unsigned(std::countr_zero(Rest))] == Address;
+  P.OneAddress = One ? std::optional(Address) : std::nullopt;
+  P.Serial = One ? P.Serial + (isJoined(I) ? 1 : std::popcount(R.Mask)) : 0;
+}
+
 /// \p Touched: the footprint of \p T.
 static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, const WarpFootprint &Touched,
                             std::vector<AccessProfile> &Profile) {
@@ -42,6 +59,8 @@ static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, con
       P.Wavefronts += bankCyclesOf(R, Width);
       continue;
     }
+    if (I.Op == ptx::Opcode::Atom || I.Op == ptx::Opcode::Red)
+      noteAtomic(I, R, P);
     ArrayRef<SectorTouch> S = Touched.touches(*Next++);
     P.Sectors += S.size();
     P.Lines += linesOf(S);
@@ -75,7 +94,7 @@ public:
     }
     for (AccessProfile &P : S.PerInstruction)
       if (P.Requests)
-        P.Sectors /= P.Requests, P.Lines /= P.Requests, P.Wavefronts /= P.Requests;
+        P.Sectors /= P.Requests, P.Lines /= P.Requests, P.Wavefronts /= P.Requests, P.Serial /= P.Requests;
     if (none_of(S.PerInstruction, [](const AccessProfile &P) { return P.Requests > 0; }))
       S.Notes.push_back("no access to memory was seen in the warps that were looked at: all layouts cost the same");
     auto Pointers = map_to_vector(Traces, [](const ptx::WarpTrace &T) { return &T; });

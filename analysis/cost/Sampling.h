@@ -6,6 +6,8 @@
 #include "analysis/cost/Footprint.h"
 #include "analysis/cost/WeightedCfg.h"
 
+#include <optional>
+
 namespace restride::cost {
 
 /// Averages of one memory instruction, per executed request.
@@ -14,6 +16,9 @@ struct AccessProfile {
   double Sectors = 0;    ///< distinct, per request; 0 for shared memory
   double Lines = 0;      ///< distinct 128-byte lines, per request
   double Wavefronts = 0; ///< L1 data pipe cycles, per request (shared: bank cycles)
+  /// Atomics that L2 does one after the other, per request: all seen went to one address.
+  double Serial = 0;
+  std::optional<uint64_t> OneAddress; ///< which one, if so
   bool Random = false;   ///< some address came from loaded data
   bool Local = false;    ///< local memory
 };

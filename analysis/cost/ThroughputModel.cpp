@@ -7,21 +7,31 @@
 #include "analysis/cost/LiveRegisters.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 using namespace llvm;
 
 namespace restride::cost {
 
+/// Issue slots, or as many as pass while a narrower unit is busy.
 static double issueDemand(const ptx::Function &F, const Sample &S, const Gpu &G) {
-  double Slots = G.WarpSlots;
+  double Slots = G.WarpSlots, Extra = 0;
+  std::map<StringRef, double> Units; // instructions
   for (const CfgNode &N : S.Cfg.Nodes)
-    for (unsigned I = S.Flow.Blocks[N.Block].Begin; N.Weight > 0 && I < S.Flow.Blocks[N.Block].End; ++I)
+    for (unsigned I = S.Flow.Blocks[N.Block].Begin; N.Weight > 0 && I < S.Flow.Blocks[N.Block].End; ++I) {
       Slots += N.Weight * issueSlots(F.Body[I], G);
-  return Slots;
+      if (StringRef Unit = unitOf(F.Body[I]); !Unit.empty())
+        Units[Unit] += N.Weight;
+    }
+  for (auto [Unit, Instructions] : Units)
+    if (auto Lanes = G.UnitLanes.find(Unit.str()); Lanes != G.UnitLanes.end())
+      Extra += std::pow(Instructions * WarpLanes / Lanes->second * G.Schedulers, G.PNorm);
+  return std::pow(std::pow(Slots, G.PNorm) + Extra, 1 / G.PNorm);
 }
 
 /// Sectors that stores and atomics send to L2.
@@ -57,6 +67,18 @@ static std::vector<double> loadLatencies(const ptx::Function &F, const Reuse &R,
   return Latency;
 }
 
+/// Atomics on the one address that gets most.
+static double atomicDemand(const Sample &S) {
+  std::map<uint64_t, double> Sum;
+  for (auto [I, P] : enumerate(S.PerInstruction))
+    if (P.OneAddress)
+      Sum[*P.OneAddress] += S.weight(I) * P.Serial;
+  double Most = 0;
+  for (auto [Address, Atomics] : Sum)
+    Most = std::max(Most, Atomics);
+  return Most;
+}
+
 WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, const DramTraffic &D, const Gpu &G) {
   WarpDemand W;
   W.Slots = issueDemand(F, S, G);
@@ -70,6 +92,7 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
   }
   W.Wavefronts += Stores ? G.StoreWavefronts : 0;
   W.L2Sectors += storeDemand(F, S, R, D, G);
+  W.Atomics = atomicDemand(S);
   W.DramBytes = D.ReadBytes + D.WriteBytes;
   W.RandomSectors = D.LoadSectors + 2 * (D.StoreSectors + D.PartialStoreSectors);
   W.RandomGranules = (D.LoadGranules + D.DirtyGranules) * D.MissShare;
@@ -81,7 +104,8 @@ Terms waveTerms(const WarpDemand &W, double Blocks, unsigned WarpsPerBlock, cons
   Terms T;
   T.Issue = W.Slots * Warps / G.Schedulers;
   T.L1 = W.Wavefronts * Warps;
-  T.L2 = W.L2Sectors * SectorBytes * Warps / G.L2BytesPerCycle;
+  // All SMs wait for the same L2 slice.
+  T.L2 = std::pow(std::pow(W.L2Sectors * SectorBytes * Warps / G.L2BytesPerCycle, G.PNorm) + std::pow(W.Atomics * Warps * G.Sms * G.AtomicCycles, G.PNorm), 1 / G.PNorm);
   T.Dram = Warps * (W.DramBytes / G.DramBytesPerCycle + W.RandomSectors * G.RandomSectorCycles +
                     W.RandomGranules * G.RandomGranuleCycles);
   T.Latency = G.WaveCycles + W.PathCycles * G.LatencyFactor;
@@ -135,7 +159,8 @@ static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, cons
   unsigned Resident = std::min<uint64_t>(O.ResidentBlocks, std::max(1.0, std::ceil(Runner.blocks() / G.Sms)));
   ptx::ExecuteLimits Limits = reuseLimits(Resident * O.WarpsPerBlock, S);
   unsigned Generations = S.RequestsPerWarp < 50 ? 2 : 1; // short warps find what others left behind
-  Reuse R = simulate(F, S.Flow, Runner, G, Resident, Generations, Limits);
+  auto Wavefronts = map_to_vector(S.PerInstruction, [](const AccessProfile &P) { return P.Wavefronts; });
+  Reuse R = simulate(F, S.Flow, Runner, G, Wavefronts, Resident, Generations, Limits);
   DramTraffic D = dramTraffic(F, Runner, S, R, G, L.Facts, L.FootprintBytes, Limits);
   if (D.Resident && L.Calls > 1) { // the first launch fetches for all of them
     D.ReadBytes /= L.Calls;

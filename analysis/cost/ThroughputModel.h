@@ -13,6 +13,7 @@ struct WarpDemand {
   double Slots = 0;          ///< issue slots
   double Wavefronts = 0;     ///< cycles of the L1 data pipe
   double L2Sectors = 0;      ///< read and written
+  double Atomics = 0;        ///< on the one address that most go to
   double DramBytes = 0;      ///< streamed, read and written
   double RandomSectors = 0;  ///< sectors of random accesses
   double RandomGranules = 0; ///< DRAM granules of random accesses

@@ -33,6 +33,7 @@ TEST(IssueSlots, ClassesOfParsedInstructions) {
       {"mov.u32 %r1, %tid.x;", "sreg", "alu"},
       {"mov.u32 %r1, %r1;", "free", "free"},
       {"cvta.to.global.u64 %rd1, %rd1;", "free", "free"},
+      {"popc.b32 %r1, %r1;", "bits", "alu"},
       {"setp.lt.s32 %p1, %r1, %r1;", "setp", "alu"},
       {"ld.global.f32 %f1, [%rd1];", "memory", ""},
       {"ld.shared.f32 %f1, [%rd1];", "memory", "shared"},
@@ -53,6 +54,19 @@ TEST(IssueSlots, ClassesOfParsedInstructions) {
     EXPECT_EQ(issueClass(I).str(), C.Issue);
     EXPECT_EQ(latencyClass(I).str(), C.Latency);
   }
+}
+
+TEST(IssueSlots, NarrowUnits) {
+  const std::pair<const char *, const char *> Cases[] = {
+      {"popc.b32 %r1, %r1;", "special"}, {"ex2.approx.f32 %f1, %f1;", "special"}, {"div.rn.f32 %f1, %f1, %f1;", "special"},
+      {"add.s32 %r1, %r1, %r1;", "integer"}, {"add.f32 %f1, %f1, %f1;", ""}};
+  std::string Text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .f32 %f<2>;\n.reg .b32 %r<2>;\n";
+  for (auto [Line, Unit] : Cases)
+    Text += std::string(Line) + "\n";
+  llvm::Expected<ptx::Module> M = ptx::parse(Text + "}\n");
+  ASSERT_TRUE(bool(M)) << llvm::toString(M.takeError());
+  for (auto [I, C] : llvm::zip_equal(M->Functions[0].Body, Cases))
+    EXPECT_EQ(unitOf(I).str(), C.second) << C.first;
 }
 
 TEST(IssueSlots, WeightsComeFromTheProfile) {

@@ -218,6 +218,33 @@ TEST(Throughput, CallsWeightTheTotal) {
   EXPECT_GT(S->ConversionCycles, 0);
 }
 
+/// \p Line in a kernel that loads and stores each element, Times times.
+std::string with(const std::string &Line, unsigned Times = 1) {
+  std::string T = kernel({.Stride = 4}, {{0, 1}}), Lines;
+  for (unsigned I = 0; I < Times; ++I)
+    Lines += Line + "\n";
+  return T.insert(T.find("st.global"), Lines);
+}
+
+TEST(Throughput, AtomicsOnOneAddressWaitForEachOther) {
+  double Without = scoreOf(with("")).Kernels[0].Parts.L2;
+  double Warps = Elements / 32, AtomicCycles = h200().AtomicCycles;
+  ASSERT_GT(AtomicCycles, 0);
+  // One for each warp, one for each lane, and as many addresses as lanes.
+  EXPECT_NEAR(scoreOf(with("atom.global.add.u32 %r6, [%rd6], 1;")).Kernels[0].Parts.L2, Warps * AtomicCycles, 0.1 * Warps * AtomicCycles);
+  EXPECT_GT(scoreOf(with("atom.global.add.f32 %f2, [%rd6], %f1;")).Kernels[0].Parts.L2, 31 * Warps * AtomicCycles);
+  EXPECT_LT(scoreOf(with("atom.global.add.u32 %r6, [%rd8], 1;")).Kernels[0].Parts.L2, 3 * Without);
+}
+
+TEST(Throughput, NarrowUnitsTakeLonger) {
+  // 16 lanes of popc a cycle, 64 of add, 128 of a sum of floats.
+  double Popc = scoreOf(with("popc.b32 %r6, %r6;", 1000)).Kernels[0].Parts.Issue;
+  double Add = scoreOf(with("add.s32 %r6, %r6, %r5;", 1000)).Kernels[0].Parts.Issue;
+  double Float = scoreOf(with("add.f32 %f1, %f1, %f2;", 1000)).Kernels[0].Parts.Issue;
+  EXPECT_NEAR(Popc / Float, 8, 0.3);
+  EXPECT_NEAR(Add / Float, 2, 0.2);
+}
+
 TEST(Throughput, TermsJoinByThePNorm) {
   EXPECT_DOUBLE_EQ(join({3, 4, 0, 0, 0}, 2), 5);
   EXPECT_EQ(boundBy({1, 2, 5, 3, 4}), "l2");

@@ -339,6 +339,20 @@ static RandomCosts randomCosts(size_t Most) {
   return Out;
 }
 
+/// Every warp adds to one counter, once: ptxas lets one lane do it.
+__global__ void countUp(unsigned *Counter, unsigned *Out) {
+  if (atomicAdd(Counter, 1u) == ~0u)
+    *Out = 1;
+}
+
+static double atomicCycles() {
+  constexpr unsigned Blocks = 1 << 16, Warps = 8;
+  auto *Counter = allocate<unsigned>(2);
+  double Ms = time([&] { countUp<<<Blocks, Warps * 32>>>(Counter, Counter + 1); });
+  CHECK(cudaFree(Counter));
+  return cycles(Ms) / (double(Blocks) * Warps);
+}
+
 __global__ void nothing() {}
 
 static double launchCycles() {
@@ -387,6 +401,7 @@ int main() {
   number("DramGranule", Random.Granule, "");
   number("RandomSectorCycles", Random.SectorCycles, "a second sector of a granule");
   number("RandomGranuleCycles", Random.GranuleCycles, "a granule, without its first sector");
+  number("AtomicCycles", atomicCycles(), "of the GPU, a warp's atomic on one address");
   number("LaunchCycles", launchCycles(), "");
 
   std::printf("\n# cudaGetDeviceProperties\n");
