@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
   cudaEvent_t begin, end;
   CHECK(cudaEventCreate(&begin));
   CHECK(cudaEventCreate(&end));
-  const int repeats = 10;
+  const int repeats = 100;
   for (int r = 0; r <= repeats; ++r) {
     if (r == 1) // round 0 warms up
       CHECK(cudaEventRecord(begin));
