@@ -76,11 +76,12 @@ private:
   static double share(ArrayRef<uint64_t> Seen) {
     constexpr unsigned Longest = 128; // lines: a tile of 128 records of 128 bytes
     constexpr size_t Each = 4;        // samples for a remainder that is not seen to mean something
+    const size_t Step = Seen.size() / (2 * Each * Longest) | 1; // odd: of all fields' requests alike
     double Least = 1;
-    for (unsigned Period = 2; Period <= Longest && Period * Each <= Seen.size(); ++Period) {
+    for (unsigned Period = 2; Period <= Longest && Period * Each * Step <= Seen.size(); ++Period) {
       std::bitset<Longest> Remainders;
-      for (uint64_t Line : Seen)
-        Remainders.set(Line % Period);
+      for (size_t K = 0; K < Seen.size(); K += Step)
+        Remainders.set(Seen[K] % Period);
       if (Remainders.count() * 2 <= Period) // a few are missing by chance
         Least = std::min(Least, double(Remainders.count()) / Period);
     }

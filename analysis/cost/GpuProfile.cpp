@@ -113,9 +113,10 @@ public:
         return error(Root.Mark(), Twine("key '") + K.Name + "' is missing");
     if (Result.Sms < 1 || Result.ClockGHz <= 0 || Result.L2BytesPerCycle <= 0 || Result.DramBytesPerCycle <= 0 ||
         Result.DramGranule < 32 || Result.Schedulers <= 0 || Result.PNorm < 1 || !Result.RegisterGranule ||
-        !Result.WarpGranule || !Result.SharedGranule || !Result.MaxWarps || !Result.MaxBlocks)
-      return error(Root.Mark(), "Sms, ClockGHz, bandwidths, Schedulers, granules and limits must be positive, PNorm at "
-                                "least 1, DramGranule at least 32");
+        !Result.WarpGranule || !Result.SharedGranule || !Result.MaxWarps || !Result.MaxBlocks ||
+        any_of(Result.UnitLanes, [](const auto &U) { return U.second <= 0; }))
+      return error(Root.Mark(), "Sms, ClockGHz, bandwidths, Schedulers, UnitLanes, granules and limits must be positive, "
+                                "PNorm at least 1, DramGranule at least 32");
     return std::move(Result);
   }
 

@@ -43,8 +43,8 @@ public:
         size_t Count = Warps[W].Requests.size();
         if (Next[W] >= Count || Turn < G.BlockStagger * stagger(W / WarpsPerBlock) * Count / G.WarpBurst)
           continue;
-        // By then the oldest warps go on, before younger ones had their turn.
-        if (Busy > std::max(Time, G.L1Latency))
+        // By then the oldest warps of each scheduler go on, before younger ones had their turn.
+        if (Busy > G.Schedulers * std::max(Time, G.L1Latency))
           break;
         Busy += burst(Warps[W], Next[W], Blocks[W / WarpsPerBlock]);
         Time = std::max(Time, latency(Farthest));

@@ -18,9 +18,14 @@ using namespace llvm;
 
 namespace restride::cost {
 
-/// Issue slots, or as many as pass while a narrower unit is busy.
+/// What two things take that overlap as terms do.
+static double overlapped(double A, double B, double PNorm) {
+  return std::pow(std::pow(A, PNorm) + std::pow(B, PNorm), 1 / PNorm);
+}
+
+/// Issue slots, joined with those that pass while narrower units are busy.
 static double issueDemand(const ptx::Function &F, const Sample &S, const Gpu &G) {
-  double Slots = G.WarpSlots, Extra = 0;
+  double Slots = G.WarpSlots;
   std::map<StringRef, double> Units; // instructions
   for (const CfgNode &N : S.Cfg.Nodes)
     for (unsigned I = S.Flow.Blocks[N.Block].Begin; N.Weight > 0 && I < S.Flow.Blocks[N.Block].End; ++I) {
@@ -30,8 +35,8 @@ static double issueDemand(const ptx::Function &F, const Sample &S, const Gpu &G)
     }
   for (auto [Unit, Instructions] : Units)
     if (auto Lanes = G.UnitLanes.find(Unit.str()); Lanes != G.UnitLanes.end())
-      Extra += std::pow(Instructions * WarpLanes / Lanes->second * G.Schedulers, G.PNorm);
-  return std::pow(std::pow(Slots, G.PNorm) + Extra, 1 / G.PNorm);
+      Slots = overlapped(Slots, Instructions * WarpLanes / Lanes->second * G.Schedulers, G.PNorm);
+  return Slots;
 }
 
 /// Sectors that stores and atomics send to L2.
@@ -105,7 +110,7 @@ Terms waveTerms(const WarpDemand &W, double Blocks, unsigned WarpsPerBlock, cons
   T.Issue = W.Slots * Warps / G.Schedulers;
   T.L1 = W.Wavefronts * Warps;
   // All SMs wait for the same L2 slice.
-  T.L2 = std::pow(std::pow(W.L2Sectors * SectorBytes * Warps / G.L2BytesPerCycle, G.PNorm) + std::pow(W.Atomics * Warps * G.Sms * G.AtomicCycles, G.PNorm), 1 / G.PNorm);
+  T.L2 = overlapped(W.L2Sectors * SectorBytes * Warps / G.L2BytesPerCycle, W.Atomics * Warps * G.Sms * G.AtomicCycles, G.PNorm);
   T.Dram = Warps * (W.DramBytes / G.DramBytesPerCycle + W.RandomSectors * G.RandomSectorCycles +
                     W.RandomGranules * G.RandomGranuleCycles);
   T.Latency = G.WaveCycles + W.PathCycles * G.LatencyFactor;

@@ -126,6 +126,7 @@ std::string walks() {
 TEST(Reuse, TheOldestWarpsGoOnFirst) {
   // All warps in turn would need 512 KB of L1, and find nothing again.
   Launched K(walks());
+  K.G.Schedulers = 1;
   AccessReuse A = loadOf(K, K.reuse(), 0);
   EXPECT_LT(A.MissSectors / A.Requests, 8); // of 32; 4 are new
 }
