@@ -13,6 +13,15 @@ import variants
 TIMED_WITH_COPIES = {"frames"}  # programs whose time_ms holds the copies; those of all others are launches alone
 
 
+class Time(float):
+    """Milliseconds, and those of each run where there were several."""
+
+    def __new__(cls, value, runs=()):
+        time = super().__new__(cls, value)
+        time.runs = tuple(runs)
+        return time
+
+
 @dataclass
 class Case:
     program: str
@@ -59,7 +68,8 @@ def read_csv(stream):
             continue
         arrays = times.setdefault(row["program"], {})
         groups = row.get("groups") or ""
-        arrays.setdefault(row["candidate"], {})[row["layout"] + (f" {groups}" if groups else "")] = float(row["time_ms"])
+        arrays.setdefault(row["candidate"], {})[row["layout"] + (f" {groups}" if groups else "")] = Time(
+            row["time_ms"], map(float, (row.get("runs_ms") or "").split()))
     return times, wrong
 
 

@@ -1,7 +1,7 @@
 """How good choices of layouts are, by measured times: the tool's, and those of
 rules and models that it is compared with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import summary
@@ -62,6 +62,16 @@ def fewest_transactions(case):
     # The source layout wins a tie, as it does in the tool.
     pick = min(sectors, key=lambda layout: (sectors[layout], layout != case.source)) if sectors else case.source
     return Choice(case, pick, sectors)
+
+
+def another_run(case):
+    """What the second run says of the first: as good as any prediction could look. None where there was but one."""
+    runs = {layout: time.runs for layout, time in case.times_ms.items() if len(getattr(time, "runs", ())) > 1}
+    if case.source not in runs or len(runs) < 2:
+        return None
+    second = {layout: times[1] for layout, times in runs.items()}
+    first = replace(case, times_ms={layout: times[0] for layout, times in runs.items()})
+    return Choice(first, min(second, key=second.get), second)
 
 
 @dataclass

@@ -25,6 +25,7 @@ class Row:
     predicted_cycles: float = None
     picked: bool = False
     kernels: str = ""  # those that use the array, by the report
+    runs_ms: tuple = ()  # of each run
     groups: str = ""  # of a grouped layout, by the report: fields between spaces, groups between slashes
     error: str = ""
 
@@ -63,6 +64,7 @@ def make_rows(original, results, report):
     rows = []
     for variant, result in results.items():
         row = Row(variant.program, variant.candidate, variant.layout, OK, result.check(), result.time_ms())
+        row.runs_ms = tuple(result.times_ms)
         if result.error:
             row.status, row.error = FAILED, result.error
         elif result.check() is None:
@@ -156,8 +158,9 @@ def format_picks(picks):
 
 def write_csv(stream, rows):
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(("program", "candidate", "layout", "check_ok", "time_ms", "kernels", "groups"))
+    writer.writerow(("program", "candidate", "layout", "check_ok", "time_ms", "kernels", "groups", "runs_ms"))
     for row in rows:
         time = "" if row.time_ms is None else f"{row.time_ms:.4f}"
+        runs = " ".join(f"{run:.4f}" for run in row.runs_ms) if len(row.runs_ms) > 1 else ""
         writer.writerow((row.program, row.candidate, row.layout, int(row.status == OK), time, row.kernels,
-                         row.groups))
+                         row.groups, runs))

@@ -112,6 +112,15 @@ class Choices(unittest.TestCase):
         self.assertEqual(judges.always("aos-align16")(case()).layout, "aos")
         self.assertEqual(judges.fewest_transactions(case()).layout, "aos")  # all equal: the original
 
+    def test_another_run(self):
+        self.assertIsNone(judges.another_run(case()))
+        times, _ = cases.read_csv(io.StringIO("program,candidate,layout,check_ok,time_ms,kernels,groups,runs_ms\n"
+                                              "p,P,aos,1,4.0,k,,4.1 3.9\np,P,soa,1,2.0,k,,1.9 2.1\np,P,asta32,1,2.0,k,,2.1 1.9\n"))
+        choice = judges.another_run(cases.make_cases(times, {"p": report()})[0][0])
+        self.assertEqual((choice.case.best(), choice.layout), ("soa", "asta32"))
+        self.assertAlmostEqual(choice.regret(), 2.1 / 1.9)
+        self.assertEqual(choice.pairs(), [True, True, False])
+
     def test_measures(self):
         m = judges.measures([judges.by_report(case()), judges.by_report(case(status="kept", winner="aos"))])
         self.assertEqual((m.cases, m.worst_regret, m.slowest, m.nearly_best, m.slower), (2, 2.0, 1.0, 0.5, 0))

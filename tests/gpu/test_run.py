@@ -140,10 +140,10 @@ class Tables(unittest.TestCase):
     def test_csv(self):
         stream = io.StringIO()
         summary.write_csv(stream, [summary.Row("p", "P", "soa", summary.OK, "9", 1.25, kernels="f g"),
-                                   summary.Row("p", "P", "grouped", summary.OK, "9", 1.5, kernels="f", groups="x y/z"),
+                                   summary.Row("p", "P", "grouped", summary.OK, "9", 1.5, kernels="f", groups="x y/z", runs_ms=(1.4, 1.6)),
                                    summary.Row("p", "P", "aos", summary.FAILED)])
-        self.assertEqual(stream.getvalue(), "program,candidate,layout,check_ok,time_ms,kernels,groups\n"
-                                            "p,P,soa,1,1.2500,f g,\np,P,grouped,1,1.5000,f,x y/z\np,P,aos,0,,,\n")
+        self.assertEqual(stream.getvalue(), "program,candidate,layout,check_ok,time_ms,kernels,groups,runs_ms\n"
+                                            "p,P,soa,1,1.2500,f g,,\np,P,grouped,1,1.5000,f,x y/z,1.4000 1.6000\np,P,aos,0,,,,\n")
 
 
 class Arguments(unittest.TestCase):
@@ -196,7 +196,7 @@ class Everything(unittest.TestCase):
         self.assertRegex(out, r"one +P +soa +1 +0.5 +1 +yes +10 +\*\n")
         self.assertRegex(out, r"one +in-place +winners +2 +1 +1 +yes +- *\n")
         self.assertRegex(out, r"one +P +soa +soa +1 +2 +1\n")
-        self.assertIn("one,P,soa,1,1.0000,,\n", (self.root / "out.csv").read_text())
+        self.assertIn("one,P,soa,1,1.0000,,,1.0000 1.0000\n", (self.root / "out.csv").read_text())
         # aos is the same text as the original and shares its binary
         self.assertEqual(len([path for path in (self.root / "build").iterdir() if path.is_file()]), 3)
 
