@@ -68,18 +68,34 @@ const ArrayPlace *WarpMemory::arrayBehind(uint64_t Address) const {
   return Behind->Word < Arrays.size() ? &Arrays[Behind->Word] : nullptr;
 }
 
-uint64_t WarpMemory::seed(uint64_t Address) const {
-  const PointerPlace *Behind = P.Addresses.pointerBehind(Address);
+WarpMemory::Origin WarpMemory::originOf(uint64_t Range) const {
+  const PointerPlace *Behind = P.Addresses.pointerBehind(Range << RangeBits);
   if (!Behind)
-    return Address;
+    return {Range, Range << RangeBits, nullptr};
   // Numbered by parameter: layouts differ in how many pointers they have.
   const uint64_t Parameter = (uint64_t(Behind->Position) + 1) << (RangeBits + 12);
+  const ArrayPlace *Array = arrayBehind(Range << RangeBits);
+  if (Array && !Array->Source.empty())
+    return {Range, Parameter, Array};
+  return {Range, Parameter + (uint64_t(Behind->Word) << RangeBits), nullptr};
+}
+
+/// \p A / \p B and the remainder: mostly small numbers, which divide faster.
+static std::pair<uint64_t, uint64_t> divide(uint64_t A, uint64_t B) {
+  if ((A | B) >> 32)
+    return {A / B, A % B};
+  return {uint32_t(A) / uint32_t(B), uint32_t(A) % uint32_t(B)};
+}
+
+uint64_t WarpMemory::seed(uint64_t Address, Origin &Last) const {
+  if (Address >> RangeBits != Last.Range)
+    Last = originOf(Address >> RangeBits);
   const uint64_t Offset = Address & ((uint64_t(1) << RangeBits) - 1);
-  const ArrayPlace *Array = arrayBehind(Address);
-  const uint64_t At = Array && Array->TileBytes ? Offset % Array->TileBytes : 0;
-  if (!Array || At >= Array->Source.size() || Array->Source[At] == ~0u)
-    return Parameter + (uint64_t(Behind->Word) << RangeBits) + Offset;
-  return Parameter + Offset / Array->TileBytes * Array->SourceBytes + Array->Source[At];
+  if (!Last.Array)
+    return Last.Base + Offset;
+  const auto [Tile, At] = divide(Offset, Last.Array->TileBytes);
+  const uint32_t Source = Last.Array->Source[At];
+  return Last.Base + (Source == ~0u ? Offset : Tile * Last.Array->SourceBytes + Source);
 }
 
 void WarpMemory::keepInside(uint32_t Mask, Lanes &Address) const {
@@ -113,7 +129,8 @@ StoredValue WarpMemory::read(const MicroOp &Op, Space Where, unsigned Lane, uint
     if (std::optional<uint64_t> Known = ordered(Op, Lane, Address))
       return {*Known, false};
   // Local memory of different lanes is different memory.
-  const uint64_t Seed = Where == Space::Local ? Address * 32 + Lane : seed(Address);
+  Origin Seen;
+  const uint64_t Seed = Where == Space::Local ? Address * 32 + Lane : seed(Address, Seen);
   return {leaf(Op, data(Op), Lane, Seed ^ window(Where)), true};
 }
 
@@ -136,6 +153,7 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
   const bool Uniform = Where == Space::Param && unsigned(Op.Address) >= P.Registers;
   const bool IsLeaf = Where == Space::Global && Facts.Orders.empty();
   const DataIntegers Data = data(Op);
+  Origin Seen;
   const bool IsPlain = !Data.Local && !(Op.IsPointer && Op.Bits == 64); // as leaf() has it
   for (unsigned D = 0; D < Op.DestCount; ++D) {
     const Slot To = P.Slots[Op.FirstDest + D];
@@ -151,9 +169,9 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
     } else if (IsLeaf) {
       Unknown = Mask;
       if (IsPlain)
-        forLanes(Mask, [&](unsigned L) { Out[L] = Register(randomBelow(seed(Address[L] + Behind), Data.Elements)); });
+        forLanes(Mask, [&](unsigned L) { Out[L] = Register(randomBelow(seed(Address[L] + Behind, Seen), Data.Elements)); });
       else
-        forLanes(Mask, [&](unsigned L) { Out[L] = Register(leaf(Op, Data, L, seed(Address[L] + Behind))); });
+        forLanes(Mask, [&](unsigned L) { Out[L] = Register(leaf(Op, Data, L, seed(Address[L] + Behind, Seen))); });
     } else
       forLanes(Mask, [&](unsigned L) {
         const StoredValue V = read(Op, Where, L, Address[L] + Behind);

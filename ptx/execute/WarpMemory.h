@@ -30,9 +30,15 @@ private:
   std::optional<StoredValue> argument(const MicroOp &Op, uint64_t Offset) const;
   /// The array that the global \p Address lies in; null: not known.
   const ArrayPlace *arrayBehind(uint64_t Address) const;
+  /// What seeds of addresses in one pointer's range begin with.
+  struct Origin {
+    uint64_t Range = ~uint64_t(0), Base = 0;
+    const ArrayPlace *Array = nullptr; ///< null: how it lies is not known
+  };
+  Origin originOf(uint64_t Range) const;
   /// What the value at the global \p Address is made from: the same for a field of
-  /// an element in all layouts.
-  uint64_t seed(uint64_t Address) const;
+  /// an element in all layouts. \p Last is of the address before, mostly in the same range.
+  uint64_t seed(uint64_t Address, Origin &Last) const;
   /// Moves addresses that come from data into the arrays they point behind.
   void keepInside(uint32_t Mask, Lanes &Address) const;
   /// data() as far as what \p Op loads is wide enough for it.
