@@ -1,5 +1,6 @@
 // Where loads hit: one SM with its resident blocks, warps taking turns, an L1 of
-// 128-byte lines in 32-byte sectors and this SM's share of L2 behind it.
+// 128-byte lines in 32-byte sectors and this SM's share of L2 behind it. While
+// the L1 pipe is busy, the oldest warps go on before younger ones have a turn.
 //
 // Blocks are out of step at first. Where they read the same data, the one in
 // front waits for L2 or DRAM and the others find the data in L1, until they have
@@ -35,7 +36,7 @@ struct Reuse {
   double StoreSectorsPerRequest = 0;
 };
 
-/// \p ResidentBlocks blocks of one SM, about \p G.Sms apart; \p Generations of
+/// \p Wavefronts: cycles of the L1 pipe, by instruction. \p ResidentBlocks blocks of one SM, about \p G.Sms apart; \p Generations of
 /// them one after another, the last one is counted.
 Reuse simulate(const ptx::Function &F, const ptx::ControlFlow &C, const WarpRunner &Runner, const Gpu &G,
                llvm::ArrayRef<double> Wavefronts, unsigned ResidentBlocks, unsigned Generations,
