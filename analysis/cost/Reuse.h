@@ -36,8 +36,9 @@ struct Reuse {
   double StoreSectorsPerRequest = 0;
 };
 
-/// \p Wavefronts: cycles of the L1 pipe, by instruction. \p ResidentBlocks blocks of one SM, about \p G.Sms apart; \p Generations of
-/// them one after another, the last one is counted.
+/// \p Wavefronts: cycles of the L1 pipe, by instruction. \p ResidentBlocks blocks
+/// of one SM, about \p G.Sms apart; \p Generations of them one after another, the
+/// last one is counted.
 Reuse simulate(const ptx::Function &F, const ptx::ControlFlow &C, const WarpRunner &Runner, const Gpu &G,
                llvm::ArrayRef<double> Wavefronts, unsigned ResidentBlocks, unsigned Generations,
                const ptx::ExecuteLimits &Limits);
