@@ -2,6 +2,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
+
 namespace restride {
 
 /// A larger tile is not described: records with whole arrays in them.
@@ -9,7 +11,7 @@ static constexpr uint64_t MostTileBytes = 1 << 16;
 
 std::vector<ptx::ArrayPlace> arrayPlaces(const Candidate &C, const Layout &L) {
   const Record &R = C.Type;
-  const uint64_t Count = uint64_t(C.Elements.Count), Granule = L.countGranule();
+  const uint64_t Count = uint64_t(std::max(C.Elements.Count, 0.0)), Granule = L.countGranule();
   const bool Struct = L.handleIsStruct();
   const uint64_t TileElements = Struct ? 1 : Granule;
   std::vector<ptx::ArrayPlace> Out;
