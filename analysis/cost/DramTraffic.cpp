@@ -16,14 +16,14 @@ namespace restride::cost {
 
 namespace {
 
-/// Union of byte ranges, one per memory instruction.
+/// Union of byte ranges, one per memory instruction, of addresses that are not random.
 class Ranges {
 public:
   explicit Ranges(const ptx::Function &F) : F(F), Of(F.Body.size()) {}
 
   template <typename Filter> void add(const WarpFootprint &W, Filter Counts) {
     for (const RequestFootprint &R : W.Requests)
-      if (R.Count && !R.Local && Counts(F.Body[R.Instruction], R.Random)) {
+      if (R.Count && !R.Random && !R.Local && Counts(F.Body[R.Instruction])) {
         auto [Low, High] = Of[R.Instruction];
         Of[R.Instruction] = {std::min(Low, W.Touches[R.First].Sector),
                              std::max(High, W.Touches[R.First + R.Count - 1].Sector + 1)};
@@ -59,7 +59,7 @@ public:
   void add(const WarpFootprint &W) {
     for (const RequestFootprint &R : W.Requests)
       for (const SectorTouch &T : R.Random ? W.touches(R) : ArrayRef<SectorTouch>())
-        Lines[T.Sector >> (ptx::RangeBits - 5)].push_back(T.Sector / (LineBytes / SectorBytes));
+        Lines[T.Sector * SectorBytes >> ptx::RangeBits].push_back(T.Sector / (LineBytes / SectorBytes));
   }
 
   double bytes() const {
@@ -242,9 +242,9 @@ DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const 
   for (uint64_t Block : {uint64_t(0), Blocks / 3, Blocks - 1})
     for (unsigned Warp : {0u, LastWarp}) {
       WarpFootprint W = Runner.footprint(Runner.run(Block, Warp, Limits), Block, Warp);
-      Reads.add(W, [](const ptx::Instruction &I, bool Random) { return !Random && !I.isStore(); });
-      Writes.add(W, [](const ptx::Instruction &I, bool Random) { return !Random && I.isStore(); });
-      Regular.add(W, [](const ptx::Instruction &, bool Random) { return !Random; });
+      Reads.add(W, [](const ptx::Instruction &I) { return !I.isStore(); });
+      Writes.add(W, [](const ptx::Instruction &I) { return I.isStore(); });
+      Regular.add(W, [](const ptx::Instruction &) { return true; });
       Random.add(W);
     }
   D.Resident = Regular.bytes() < G.L2ResidentBytes;

@@ -15,6 +15,9 @@ namespace restride::cost {
 
 namespace {
 
+/// Repeatable, without a pattern that an array's width could have too.
+uint64_t scattered(uint64_t N) { return N * 0x9E3779B97F4A7C15ull >> 40; }
+
 /// How long the bursts of one block are waited for.
 struct BlockWaits {
   double Cycles = 0;
@@ -23,8 +26,8 @@ struct BlockWaits {
 
 class Sm {
 public:
-  Sm(const ptx::Function &F, const ptx::ControlFlow &C, const Gpu &G, ArrayRef<double> Wavefronts)
-      : F(F), Wavefronts(Wavefronts), Segments(issueSegments(F, C)), G(G), GranuleSectors(std::max(1.0, G.DramGranule / SectorBytes)),
+  Sm(const ptx::Function &F, const Sample &S, const Gpu &G)
+      : F(F), S(S), Segments(issueSegments(F, S.Flow)), G(G), GranuleSectors(std::max(1.0, G.DramGranule / SectorBytes)),
         L1(G.L1Bytes / LineBytes, LineBytes / SectorBytes), L2(G.L2Bytes / G.Sms / G.DramGranule, 1) {
     Out.PerInstruction.resize(F.Body.size());
   }
@@ -66,7 +69,7 @@ public:
 
 private:
   /// In [0, 1), fixed per block.
-  static double stagger(uint64_t Block) { return (Block * 0x9E3779B97F4A7C15ull >> 40) % 1024 / 1024.0; }
+  static double stagger(uint64_t Block) { return scattered(Block) % 1024 / 1024.0; }
 
   double latency(Wait For) const {
     return For == Wait::L1 ? G.L1Latency : For == Wait::L2 ? G.L2Latency : G.DramLatency;
@@ -87,7 +90,7 @@ private:
       Last = R.Instruction;
       ++Next;
       request(R, W.touches(R));
-      Busy += Wavefronts[R.Instruction];
+      Busy += S.PerInstruction[R.Instruction].Wavefronts;
     }
     for (unsigned I : Loads)
       ++Block.ByInstruction[I][unsigned(Farthest)];
@@ -140,7 +143,7 @@ private:
   }
 
   const ptx::Function &F;
-  ArrayRef<double> Wavefronts; ///< by instruction
+  const Sample &S;
   std::vector<unsigned> Segments; ///< by instruction
   const Gpu &G;
   uint64_t GranuleSectors;
@@ -156,13 +159,9 @@ private:
 
 } // namespace
 
-/// Repeatable, without a pattern that an array's width could have too.
-static uint64_t scattered(uint64_t Slot) { return (Slot + 1) * 0x9E3779B97F4A7C15ull >> 40; }
-
-Reuse simulate(const ptx::Function &F, const ptx::ControlFlow &C, const WarpRunner &Runner, const Gpu &G,
-               ArrayRef<double> Wavefronts, unsigned ResidentBlocks, unsigned Generations,
-               const ptx::ExecuteLimits &Limits) {
-  Sm S(F, C, G, Wavefronts);
+Reuse simulate(const ptx::Function &F, const Sample &Sampled, const WarpRunner &Runner, const Gpu &G,
+               unsigned ResidentBlocks, unsigned Generations, const ptx::ExecuteLimits &Limits) {
+  Sm S(F, Sampled, G);
   uint64_t Sms = std::max<uint64_t>(G.Sms, 1), Blocks = Runner.blocks();
   // The first blocks go to the SMs in turn, each later one to whichever has room.
   bool InTurn = Blocks <= ResidentBlocks * Sms;
@@ -173,7 +172,7 @@ Reuse simulate(const ptx::Function &F, const ptx::ControlFlow &C, const WarpRunn
     std::vector<uint64_t> Resident;
     for (uint64_t K = 0; K < ResidentBlocks; ++K) {
       uint64_t Slot = Gen * ResidentBlocks + K;
-      Resident.push_back((Start + Slot * Sms + (InTurn ? 0 : scattered(Slot) % Sms)) % Blocks);
+      Resident.push_back((Start + Slot * Sms + (InTurn ? 0 : scattered(Slot + 1) % Sms)) % Blocks);
     }
     S.generation(Runner.footprints(Resident, Limits), Runner.warpsPerBlock());
   }

@@ -8,8 +8,8 @@
 // for is that of the slowest block.
 #pragma once
 
-#include "analysis/cost/Footprint.h"
 #include "analysis/cost/Gpu.h"
+#include "analysis/cost/Sampling.h"
 
 #include <array>
 
@@ -36,11 +36,10 @@ struct Reuse {
   double StoreSectorsPerRequest = 0;
 };
 
-/// \p Wavefronts: cycles of the L1 pipe, by instruction. \p ResidentBlocks blocks
-/// of one SM, about \p G.Sms apart; \p Generations of them one after another, the
-/// last one is counted.
-Reuse simulate(const ptx::Function &F, const ptx::ControlFlow &C, const WarpRunner &Runner, const Gpu &G,
-               llvm::ArrayRef<double> Wavefronts, unsigned ResidentBlocks, unsigned Generations,
-               const ptx::ExecuteLimits &Limits);
+/// \p ResidentBlocks blocks of one SM, about \p G.Sms apart; \p Generations of
+/// them one after another, the last one is counted. \p Sampled says what a request
+/// costs the L1 pipe.
+Reuse simulate(const ptx::Function &F, const Sample &Sampled, const WarpRunner &Runner, const Gpu &G,
+               unsigned ResidentBlocks, unsigned Generations, const ptx::ExecuteLimits &Limits);
 
 } // namespace restride::cost

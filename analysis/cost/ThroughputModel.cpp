@@ -7,7 +7,6 @@
 #include "analysis/cost/LiveRegisters.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <algorithm>
 #include <cmath>
@@ -164,8 +163,7 @@ static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, cons
   unsigned Resident = std::min<uint64_t>(O.ResidentBlocks, std::max(1.0, std::ceil(Runner.blocks() / G.Sms)));
   ptx::ExecuteLimits Limits = reuseLimits(Resident * O.WarpsPerBlock, S);
   unsigned Generations = S.RequestsPerWarp < 50 ? 2 : 1; // short warps find what others left behind
-  auto Wavefronts = map_to_vector(S.PerInstruction, [](const AccessProfile &P) { return P.Wavefronts; });
-  Reuse R = simulate(F, S.Flow, Runner, G, Wavefronts, Resident, Generations, Limits);
+  Reuse R = simulate(F, S, Runner, G, Resident, Generations, Limits);
   DramTraffic D = dramTraffic(F, Runner, S, R, G, L.Facts, L.FootprintBytes, Limits);
   if (D.Resident && L.Calls > 1) { // the first launch fetches for all of them
     D.ReadBytes /= L.Calls;

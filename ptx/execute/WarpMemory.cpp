@@ -68,14 +68,14 @@ const ArrayPlace *WarpMemory::arrayBehind(uint64_t Address) const {
   return Behind->Word < Arrays.size() ? &Arrays[Behind->Word] : nullptr;
 }
 
-WarpMemory::Origin WarpMemory::originOf(uint64_t Range) const {
-  const PointerPlace *Behind = P.Addresses.pointerBehind(Range << RangeBits);
+WarpMemory::Origin WarpMemory::originOf(uint64_t Address) const {
+  const uint64_t Range = Address >> RangeBits;
+  const PointerPlace *Behind = P.Addresses.pointerBehind(Address);
   if (!Behind)
     return {Range, Range << RangeBits, nullptr};
   // Numbered by parameter: layouts differ in how many pointers they have.
   const uint64_t Parameter = (uint64_t(Behind->Position) + 1) << (RangeBits + 12);
-  const ArrayPlace *Array = arrayBehind(Range << RangeBits);
-  if (Array && !Array->Source.empty())
+  if (const ArrayPlace *Array = arrayBehind(Address); Array && !Array->Source.empty())
     return {Range, Parameter, Array};
   return {Range, Parameter + (uint64_t(Behind->Word) << RangeBits), nullptr};
 }
@@ -89,7 +89,7 @@ static std::pair<uint64_t, uint64_t> divide(uint64_t A, uint64_t B) {
 
 uint64_t WarpMemory::seed(uint64_t Address, Origin &Last) const {
   if (Address >> RangeBits != Last.Range)
-    Last = originOf(Address >> RangeBits);
+    Last = originOf(Address);
   const uint64_t Offset = Address & ((uint64_t(1) << RangeBits) - 1);
   if (!Last.Array)
     return Last.Base + Offset;

@@ -35,7 +35,7 @@ private:
     uint64_t Range = ~uint64_t(0), Base = 0;
     const ArrayPlace *Array = nullptr; ///< null: how it lies is not known
   };
-  Origin originOf(uint64_t Range) const;
+  Origin originOf(uint64_t Address) const;
   /// What the value at the global \p Address is made from: the same for a field of
   /// an element in all layouts. \p Last is of the address before, mostly in the same range.
   uint64_t seed(uint64_t Address, Origin &Last) const;

@@ -34,12 +34,7 @@ struct Launched {
     G = *Profile;
   }
   const ptx::Function &f() const { return M.Functions[0]; }
-  Reuse reuse() const {
-    std::vector<double> Wavefronts;
-    for (const AccessProfile &P : sample(f(), Facts).PerInstruction)
-      Wavefronts.push_back(P.Wavefronts);
-    return simulate(f(), Flow, *Runner, G, Wavefronts, 8, 1, {});
-  }
+  Reuse reuse() const { return simulate(f(), sample(f(), Facts), *Runner, G, 8, 1, {}); }
   DramTraffic dram() const { return dramTraffic(f(), *Runner, sample(f(), Facts), reuse(), G, Facts, 0, {}); }
 
   ptx::Module M;

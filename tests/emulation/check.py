@@ -82,6 +82,11 @@ def why_weak(result: Result) -> str | None:
     return None
 
 
+def moving_to(layout: str) -> list[str]:
+    """Nothing is to be ranked: the model that asks no ptxas takes two thirds of the time."""
+    return [f"--layout={layout}", "--cost-model=thesis", "-i"]
+
+
 def difference(expected: Result, got: Result) -> str | None:
     """The first difference of two runs, in words."""
     if why := why_weak(got):
@@ -164,8 +169,7 @@ class Checker:
         for layout in sorted(layouts) if len(candidates) > 1 else []:
             folder = self.folder / case.name / "all" / layout
             units = programs.copy(case.program, folder)
-            # Nothing is to be ranked: the model that asks no ptxas takes two thirds of the time.
-            self.restride([f"--layout={layout}", "--cost-model=thesis", "-i"], units, self.moved(case.program.root, folder))
+            self.restride(moving_to(layout), units, self.moved(case.program.root, folder))
             add(f"all {layout}", programs.replace(case.program, folder))
 
     def wanted(self, layout: str) -> bool:

@@ -14,7 +14,7 @@ EMULATION = Path(__file__).resolve().parents[1] / "emulation"
 # Its modules have names of their own folder; there is a run.py here, too.
 sys.path.insert(0, str(EMULATION))
 import program as programs  # noqa: E402
-from check import difference, why_weak  # noqa: E402
+from check import difference, moving_to, why_weak  # noqa: E402
 from run import BuildError, Nvcc, Toolchain, execute  # noqa: E402
 
 sys.path.remove(str(EMULATION))
@@ -57,11 +57,6 @@ def rotate(layouts, seed, count):
     """`count` of the layouts; others for the next seed."""
     start = seed * count % len(layouts)
     return [layouts[(start + place) % len(layouts)] for place in range(min(count, len(layouts)))]
-
-
-def moving_to(layout):
-    """Nothing is to be ranked: the model that asks no ptxas takes two thirds of the time."""
-    return [f"--layout={layout}", "--cost-model=thesis", "-i"]
 
 
 class Checker:
