@@ -62,6 +62,16 @@ public:
         Lines[T.Sector * SectorBytes >> ptx::RangeBits].push_back(T.Sector / (LineBytes / SectorBytes));
   }
 
+  /// Of all addresses between, touched or not.
+  double span() const {
+    double Sum = 0;
+    for (const auto &[Pointer, Seen] : Lines) {
+      auto [Low, High] = std::minmax_element(Seen.begin(), Seen.end());
+      Sum += double(*High - *Low + 1) * LineBytes;
+    }
+    return Sum;
+  }
+
   double bytes() const {
     double Sum = 0;
     for (const auto &[Pointer, Seen] : Lines) {
@@ -177,6 +187,9 @@ Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const
   return S;
 }
 
+/// Fields of one element, and of one tile, are translated together: sectors that hold them.
+constexpr uint64_t PartSectors = 512;
+
 /// Random accesses of the sampled warps, averaged.
 void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G, DramTraffic &D) {
   uint64_t GranuleSectors = std::max(1.0, G.DramGranule / SectorBytes);
@@ -188,13 +201,14 @@ void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G, DramT
     return;
   double Scale = Weighted / Seen / S.Footprints.size();
   for (const WarpFootprint &W : S.Footprints) {
-    NumberMap Sectors, Granules, DirtyGranules;
+    NumberMap Sectors, Granules, DirtyGranules, Parts;
     DenseMap<uint64_t, std::pair<uint32_t, unsigned>> Dirty; // sector: bytes written, requests
     for (const RequestFootprint &R : W.Requests) {
       if (!R.Random)
         continue;
       const ptx::Instruction &I = F.Body[R.Instruction];
       for (const SectorTouch &T : W.touches(R)) {
+        Parts.insert(T.Sector / PartSectors);
         if (I.isLoad()) {
           Sectors.insert(T.Sector);
           Granules.insert(T.Sector / GranuleSectors);
@@ -215,6 +229,7 @@ void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G, DramT
     D.LoadSectors += Scale * Sectors.size();
     D.LoadGranules += Scale * Granules.size();
     D.DirtyGranules += Scale * DirtyGranules.size();
+    D.Translations += Scale * Parts.size();
   }
 }
 
@@ -281,6 +296,7 @@ DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const 
   if (KnownFootprint > 0)
     Range = std::min(Range, KnownFootprint);
   D.MissShare = Range > G.L2RandomBytes ? 1 - G.L2RandomBytes / Range : 0;
+  D.Translations *= Random.span() > G.TlbBytes ? 1 - G.TlbBytes / Random.span() : 0;
   return D;
 }
 

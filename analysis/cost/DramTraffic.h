@@ -21,6 +21,7 @@ struct DramTraffic {
   double PartialStoreSectors = 0; ///< of all requests, to such sectors
   double DirtyGranules = 0;       ///< distinct, written by stores
   double MissShare = 0;           ///< probability that a random granule is not in L2
+  double Translations = 0;        ///< of random addresses, that the TLB does not hold
 };
 
 /// \p KnownFootprint caps the range of random accesses, bytes; 0: unknown.

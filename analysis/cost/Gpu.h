@@ -47,8 +47,11 @@ struct Gpu {
   double Schedulers = 4;                      ///< instructions issued per cycle and SM
   double WarpSlots = 3.5;                     ///< issue slots every warp costs
   double PNorm = 2.8;                         ///< exponent that joins the terms
-  double RandomSectorCycles = 1.6;            ///< per sector of a random access and warp
-  double RandomGranuleCycles = 5.3;           ///< per DRAM granule of a random access and warp
+  double RandomHitCycles = 0;                 ///< per sector of a random access that is in L2
+  double RandomSectorCycles = 1.6;            ///< per sector of a random access that is not
+  double RandomGranuleCycles = 5.3;           ///< further ones per DRAM granule of these
+  double TlbBytes = 0;                        ///< range of addresses that the TLB holds
+  double TranslationCycles = 0;               ///< per random access of a lane beyond it; 0: not priced
   double LatencyFactor = 1;                   ///< on the critical path
   double WaveCycles = 900; ///< cycles from the end of a block until the next one in its place has begun
   double AtomicCycles = 0; ///< between two atomics of the GPU on one address

@@ -98,8 +98,10 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
   W.L2Sectors += storeDemand(F, S, R, D, G);
   W.Atomics = atomicDemand(S);
   W.DramBytes = D.ReadBytes + D.WriteBytes;
-  W.RandomSectors = D.LoadSectors + 2 * (D.StoreSectors + D.PartialStoreSectors);
+  W.RandomHits = (D.LoadSectors + 2 * D.StoreSectors) * (1 - D.MissShare);
+  W.RandomSectors = (D.LoadSectors + 2 * (D.StoreSectors + D.PartialStoreSectors)) * D.MissShare;
   W.RandomGranules = (D.LoadGranules + D.DirtyGranules) * D.MissShare;
+  W.Translations = D.Translations;
   return W;
 }
 
@@ -110,8 +112,11 @@ Terms waveTerms(const WarpDemand &W, double Blocks, unsigned WarpsPerBlock, cons
   T.L1 = W.Wavefronts * Warps;
   // All SMs wait for the same L2 slice.
   T.L2 = overlapped(W.L2Sectors * SectorBytes * Warps / G.L2BytesPerCycle, W.Atomics * Warps * G.Sms * G.AtomicCycles, G.PNorm);
-  T.Dram = Warps * (W.DramBytes / G.DramBytesPerCycle + W.RandomSectors * G.RandomSectorCycles +
-                    W.RandomGranules * G.RandomGranuleCycles);
+  // Addresses are translated while others wait for their data.
+  double Random = std::max(W.RandomHits * G.RandomHitCycles + W.RandomSectors * G.RandomSectorCycles +
+                               W.RandomGranules * G.RandomGranuleCycles,
+                           W.Translations * G.TranslationCycles);
+  T.Dram = Warps * (W.DramBytes / G.DramBytesPerCycle + Random);
   T.Latency = G.WaveCycles + W.PathCycles * G.LatencyFactor;
   return T;
 }
@@ -205,7 +210,7 @@ KernelCost throughputCost(const ptx::Module &M, const ptx::Function &F, const Ke
                           WeightedCfg *Cfg) {
   KernelCost K = costAsGiven(M, F, L, G, Cfg);
   bool Indirect = any_of(K.Accesses, [](const AccessCost &A) { return A.Indirect; });
-  if (!Indirect || !L.Facts.Orders.empty())
+  if (!Indirect || !L.Facts.Orders.empty() || L.Facts.Scatters)
     return K;
   // Nobody says how the indices lie. The geometric mean of both extremes weighs
   // how much a layout gains in one against how much it loses in the other.

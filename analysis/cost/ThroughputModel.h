@@ -15,8 +15,10 @@ struct WarpDemand {
   double L2Sectors = 0;      ///< read and written
   double Atomics = 0;        ///< on the one address that most go to
   double DramBytes = 0;      ///< streamed, read and written
-  double RandomSectors = 0;  ///< sectors of random accesses
+  double RandomHits = 0;     ///< sectors of random accesses that are in L2
+  double RandomSectors = 0;  ///< and that are not; those that are partly written are read first
   double RandomGranules = 0; ///< DRAM granules of random accesses
+  double Translations = 0;   ///< random addresses that the TLB does not hold
   double PathCycles = 0;     ///< critical path
 };
 

@@ -2,6 +2,7 @@
 // program as all its arrays, kernels and declarations.
 #pragma once
 
+#include "analysis/program/Fill.h"
 #include "analysis/program/Sites.h"
 
 namespace restride {
@@ -90,6 +91,7 @@ struct Launch {
   std::vector<std::string> Parameters;           ///< names; empty where nobody launches it
   std::vector<std::optional<int64_t>> Arguments; ///< of integer parameters
   std::vector<IndexOrder> Orders;                ///< of the integers behind pointers, by parameter; fewer: random
+  std::vector<std::vector<Fill>> Fills;          ///< of the integers behind pointers, by parameter; fewer: not known
   std::optional<double> BodyProbability;         ///< of the body of an `if` on loaded data, per lane
   double Calls = 1;
   std::vector<std::string> Notes; ///< what was assumed

@@ -1,6 +1,7 @@
 #include "analysis/program/Evaluate.h"
 
 #include "clang/AST/ParentMapContext.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,6 +45,14 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
     }
     return One;
   }
+  auto &Known = [&]() -> auto & {
+    if constexpr (std::is_same_v<T, double>)
+      return Reals;
+    else
+      return Integers;
+  }();
+  if (auto At = Known.find(V); At != Known.end() && !In.Call)
+    return At->second;
   const VarDecl *Definition = nullptr;
   const Expr *Init = V->getAnyInitializer(Definition);
   std::optional<EstimateOf<T>> Value = Init ? value<T>(Init, In.deeper()) : std::nullopt;
@@ -54,6 +63,8 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
           Value = value<T>(E, In.deeper());
   if (Value && !V->getType().isConstQualified() && isModified(Facts, V))
     Value->Assumed = true;
+  if (!In.Call)
+    Known[V] = Value;
   return Value;
 }
 
@@ -146,12 +157,20 @@ std::optional<RealEstimate> Evaluator::real(const Expr *E, Frame In) const {
   if (!F)
     return std::nullopt;
   llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
-  bool Up = Name == "ceil" || Name == "ceilf", Down = Name == "floor" || Name == "floorf";
-  if ((!Up && !Down) || C->getNumArgs() != 1)
+  using Function = double (*)(double);
+  const Function Known = llvm::StringSwitch<Function>(Name)
+                             .Cases({"ceil", "ceilf"}, std::ceil)
+                             .Cases({"floor", "floorf"}, std::floor)
+                             .Cases({"round", "roundf"}, std::round)
+                             .Cases({"sqrt", "sqrtf"}, std::sqrt)
+                             .Cases({"cbrt", "cbrtf"}, std::cbrt)
+                             .Cases({"log2", "log2f"}, std::log2)
+                             .Default(nullptr);
+  if (!Known || C->getNumArgs() != 1)
     return call<double>(C, In);
   std::optional<RealEstimate> Of = real(C->getArg(0), In.deeper());
   if (Of)
-    Of->Value = Up ? std::ceil(Of->Value) : std::floor(Of->Value);
+    Of->Value = Known(Of->Value);
   return Of;
 }
 
@@ -206,8 +225,15 @@ std::optional<Estimate> Evaluator::integer(const Expr *E, Frame In) const {
     case BO_Rem: if (!R->Value || R->Value == -1) return std::nullopt; Out.Value = L->Value % R->Value; return Out;
     case BO_Shl: if (C > 62) return std::nullopt; Out.Value = A << C; return Out;
     case BO_Shr: if (C > 62) return std::nullopt; Out.Value = L->Value >> C; return Out;
+    case BO_And: Out.Value = A & C; return Out;
+    case BO_Or: Out.Value = A | C; return Out;
+    case BO_Xor: Out.Value = A ^ C; return Out;
     case BO_GT: Out.Value = L->Value > R->Value; return Out;
     case BO_LT: Out.Value = L->Value < R->Value; return Out;
+    case BO_GE: Out.Value = L->Value >= R->Value; return Out;
+    case BO_LE: Out.Value = L->Value <= R->Value; return Out;
+    case BO_EQ: Out.Value = L->Value == R->Value; return Out;
+    case BO_NE: Out.Value = L->Value != R->Value; return Out;
     default: return std::nullopt;
     }
   }
@@ -264,26 +290,55 @@ void Evaluator::dimensions(const Expr *E, uint64_t Out[3], bool &Assumed, Frame 
   }
 }
 
-/// Trips of `for (i = a; i < b; i += c)`.
-static std::optional<double> trips(const ForStmt *For, const Evaluator &Values) {
+/// `for (int i = a; i < b; i += c)`, or `for (i = a; ...)`: what i is first.
+static const Expr *firstValue(const ForStmt *For, const VarDecl *V) {
+  if (const DeclStmt *D = dyn_cast_or_null<DeclStmt>(For->getInit()); D && llvm::is_contained(D->decls(), V))
+    return V->getInit();
+  const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(For->getInit());
+  const DeclRefExpr *R = B && B->getOpcode() == BO_Assign ? dyn_cast<DeclRefExpr>(B->getLHS()->IgnoreParens()) : nullptr;
+  return R && R->getDecl() == V ? B->getRHS() : nullptr;
+}
+
+/// What the counter \p V moves by in each trip.
+static std::optional<int64_t> step(const Expr *Inc, const VarDecl *V, const Evaluator &Values) {
+  auto IsCounter = [&](const Expr *E) {
+    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E->IgnoreParenImpCasts());
+    return R && R->getDecl() == V;
+  };
+  if (const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(Inc); U && U->isIncrementDecrementOp() && IsCounter(U->getSubExpr()))
+    return U->isIncrementOp() ? 1 : -1;
+  const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(Inc);
+  if (!B || !IsCounter(B->getLHS()) || (B->getOpcode() != BO_AddAssign && B->getOpcode() != BO_SubAssign))
+    return std::nullopt;
+  std::optional<Estimate> By = Values.integer(B->getRHS());
+  return By ? std::optional(B->getOpcode() == BO_AddAssign ? By->Value : -By->Value) : std::nullopt;
+}
+
+std::optional<Evaluator::CountedLoop> Evaluator::countedLoop(const ForStmt *For) const {
   const BinaryOperator *Condition = dyn_cast_or_null<BinaryOperator>(For->getCond());
-  if (!Condition || !Condition->isComparisonOp())
+  if (!Condition || !Condition->isComparisonOp() || Condition->getOpcode() == BO_EQ || Condition->getOpcode() == BO_Cmp)
     return std::nullopt;
-  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Condition->getLHS()->IgnoreParenImpCasts());
-  const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
-  if (!V || !V->getInit())
-    return std::nullopt;
-  std::optional<Estimate> From = Values.integer(V->getInit()), To = Values.integer(Condition->getRHS());
-  if (!From || !To)
-    return std::nullopt;
-  double Step = 1;
-  if (const BinaryOperator *Inc = dyn_cast_or_null<BinaryOperator>(For->getInc())) {
-    std::optional<Estimate> By = Values.integer(Inc->getRHS());
-    if (!Inc->isCompoundAssignmentOp() || !By || !By->Value)
-      return std::nullopt;
-    Step = std::abs(double(By->Value));
+  auto Variable = [](const Expr *E) {
+    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E->IgnoreParenImpCasts());
+    return R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+  };
+  const Expr *Limit = Condition->getRHS();
+  const VarDecl *V = Variable(Condition->getLHS());
+  const Expr *Start = V ? firstValue(For, V) : nullptr;
+  if (!Start) { // n > i
+    Limit = Condition->getLHS();
+    V = Variable(Condition->getRHS());
+    Start = V ? firstValue(For, V) : nullptr;
   }
-  return std::max(0.0, std::abs(double(To->Value) - double(From->Value)) / Step);
+  if (!Start)
+    return std::nullopt;
+  std::optional<Estimate> From = integer(Start), To = integer(Limit);
+  std::optional<int64_t> By = step(For->getInc(), V, *this);
+  if (!From || !To || !By || !*By)
+    return std::nullopt;
+  const bool Includes = Condition->getOpcode() == BO_LE || Condition->getOpcode() == BO_GE;
+  const double Distance = (double(To->Value) - double(From->Value)) * (*By < 0 ? -1 : 1) + Includes;
+  return CountedLoop{V, From->Value, *By, uint64_t(std::max(0.0, std::ceil(Distance / std::abs(double(*By)))))};
 }
 
 double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx) const {
@@ -297,7 +352,10 @@ double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx) const {
     Node = Parents[0];
     const Stmt *Parent = Node.get<Stmt>();
     if (const ForStmt *For = dyn_cast_or_null<ForStmt>(Parent); For && For->getInit() != Child)
-      Times *= trips(For, *this).value_or(UnknownLoopTrips);
+      Times *= [&] {
+        std::optional<CountedLoop> Loop = countedLoop(For);
+        return Loop ? double(Loop->Trips) : UnknownLoopTrips;
+      }();
     else if (Parent && isa<WhileStmt, DoStmt, CXXForRangeStmt>(Parent) && isa_and_nonnull<CompoundStmt>(Child))
       // do { ... } while (0) is how macros wrap statements.
       Times *= isa<DoStmt>(Parent) && cast<DoStmt>(Parent)->getCond()->isIntegerConstantExpr(Ctx) ? 1 : UnknownLoopTrips;

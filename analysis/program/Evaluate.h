@@ -27,6 +27,14 @@ public:
   /// count as UnknownLoopTrips.
   double timesExecuted(const clang::Stmt *E, clang::ASTContext &Context) const;
 
+  /// The loop \p For, if its counter moves by a step from one known number to another.
+  struct CountedLoop {
+    const clang::VarDecl *Counter = nullptr;
+    int64_t First = 0, Step = 1;
+    uint64_t Trips = 0;
+  };
+  std::optional<CountedLoop> countedLoop(const clang::ForStmt *For) const;
+
   static constexpr double UnknownLoopTrips = 16;
 
 private:
@@ -51,6 +59,9 @@ private:
 
   clang::ASTContext &Context;
   const UnitFacts &Facts;
+  /// Variables outside of calls that were evaluated: `b = a + a; c = b + b; …` looks at each once.
+  mutable std::map<const clang::VarDecl *, std::optional<Estimate>> Integers;
+  mutable std::map<const clang::VarDecl *, std::optional<RealEstimate>> Reals;
 };
 
 } // namespace restride

@@ -1,4 +1,5 @@
 #include "analysis/program/Launches.h"
+#include "analysis/program/HostFills.h"
 
 #include "clang/AST/GlobalDecl.h"
 #include "clang/AST/Mangle.h"
@@ -85,7 +86,7 @@ static std::vector<const FunctionDecl *> inOrder(llvm::ArrayRef<const FunctionDe
   return Out;
 }
 
-std::vector<LaunchSite> launches(llvm::ArrayRef<const FunctionDecl *> Kernels, const UnitFacts &Facts,
+std::vector<LaunchSite> launches(llvm::ArrayRef<const FunctionDecl *> Kernels, llvm::ArrayRef<Decl *> Scope, const UnitFacts &Facts,
                                  const Evaluator &Values, ASTContext &Context, const SourceView &View) {
   std::vector<LaunchSite> Out;
   auto Site = [&](const FunctionDecl *F) -> LaunchSite & {
@@ -98,11 +99,13 @@ std::vector<LaunchSite> launches(llvm::ArrayRef<const FunctionDecl *> Kernels, c
   };
   for (const FunctionDecl *F : inOrder(Kernels, Context.getSourceManager()))
     Site(F);
+  const HostWrites Host = Facts.Launches.empty() ? HostWrites() : hostWrites(Scope, Facts, Context);
   for (const CUDAKernelCallExpr *Call : Facts.Launches)
     if (const FunctionDecl *Callee = Call->getDirectCallee()) {
       LaunchSite &S = Site(Callee);
       S.Call = View.place(Call->getBeginLoc());
       addLaunch(S.L, Call, Values, Context);
+      addFills(S, Call, Host, Values, Facts, Context);
     }
   return Out;
 }

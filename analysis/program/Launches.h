@@ -12,8 +12,8 @@ struct LaunchSite {
   Place Call;
 };
 
-/// Sizes and integer arguments as far as the source gives them.
-std::vector<LaunchSite> launches(llvm::ArrayRef<const clang::FunctionDecl *> Kernels, const UnitFacts &Facts,
+/// Sizes, integer arguments and what lies behind pointers as far as the source gives them.
+std::vector<LaunchSite> launches(llvm::ArrayRef<const clang::FunctionDecl *> Kernels, llvm::ArrayRef<clang::Decl *> Scope, const UnitFacts &Facts,
                                  const Evaluator &Values, clang::ASTContext &Context, const SourceView &View);
 
 /// Joins the launches of one kernel in one instance. \p InstanceOf says which

@@ -197,7 +197,7 @@ std::vector<size_t> readUnit(ASTContext &Context, llvm::ArrayRef<SkippedRange> S
   for (unsigned Key : U.Facts.UnclearMembers)
     Writes(Key);
   if (!Again)
-    for (LaunchSite &L : launches(U.Kernels, U.Facts, Values, Context, View))
+    for (LaunchSite &L : launches(U.Kernels, U.Scope, U.Facts, Values, Context, View))
       Out.Launches.push_back(std::move(L));
   for (const Decl *D : U.Scope)
     if (std::optional<Range> R = View.range(D->getSourceRange()))

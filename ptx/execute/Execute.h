@@ -25,6 +25,7 @@
 #include "ptx/flow/ControlFlow.h"
 
 #include <array>
+#include <functional>
 #include <memory>
 
 namespace restride::ptx {
@@ -39,6 +40,16 @@ struct Dim3 {
 /// one before it or up to 2 more, as of a sorted list with an entry per element.
 /// Local: a thread's are within 64 of its own number in the grid.
 enum class IndexOrder : uint8_t { Random, Sorted, Local };
+
+/// An integer that is known to lie behind a pointer.
+struct KnownInteger {
+  int64_t Value = 0;
+  /// Neighbours lead to places far apart: an index of random access.
+  bool Scattered = false;
+};
+
+/// By offset in bytes, of an array of records in the source's layout; none: not known.
+using KnownIntegers = std::function<std::optional<KnownInteger>(uint64_t)>;
 
 /// What lies behind one pointer.
 struct ArrayPlace {
@@ -69,6 +80,10 @@ struct LaunchFacts {
   /// By source parameter position; a missing one is Random. Others than random
   /// values are known: what follows from them is computed, and no leaf.
   std::vector<IndexOrder> Orders;
+  /// By source parameter position; a null or missing one: nothing is known. Orders are stronger.
+  std::vector<KnownIntegers> Known;
+  /// Some of them are known to be in no order; then data that are not known are not either.
+  bool Scatters = false;
   /// That a lane runs the body of a branch that data decides; none: as compared.
   std::optional<double> BodyProbability;
 };

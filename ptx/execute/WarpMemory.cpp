@@ -39,6 +39,15 @@ std::optional<uint64_t> WarpMemory::ordered(const MicroOp &Op, unsigned Lane, ui
   return data().near(Lane, Address, 64) % Count;
 }
 
+std::optional<StoredValue> WarpMemory::known(const MicroOp &Op, uint64_t Address) const {
+  const PointerPlace *Behind = Op.Float || Op.IsPointer ? nullptr : P.Addresses.pointerBehind(Address);
+  if (!Behind || Behind->Position >= Facts.Known.size() || !Facts.Known[Behind->Position])
+    return std::nullopt;
+  const std::optional<uint64_t> Offset = sourceOffset(Address, originOf(Address));
+  const std::optional<KnownInteger> V = Offset ? Facts.Known[Behind->Position](*Offset) : std::nullopt;
+  return V ? std::optional(StoredValue{uint64_t(V->Value), V->Scattered}) : std::nullopt;
+}
+
 std::optional<StoredValue> WarpMemory::argument(const MicroOp &Op, uint64_t Offset) const {
   const ParameterSlot *Slot = P.Addresses.parameterAt(Offset);
   if (!Slot)
@@ -87,15 +96,19 @@ static std::pair<uint64_t, uint64_t> divide(uint64_t A, uint64_t B) {
   return {uint32_t(A) / uint32_t(B), uint32_t(A) % uint32_t(B)};
 }
 
+std::optional<uint64_t> WarpMemory::sourceOffset(uint64_t Address, const Origin &From) {
+  const uint64_t Offset = Address & ((uint64_t(1) << RangeBits) - 1);
+  if (!From.Array)
+    return Offset;
+  const auto [Tile, At] = divide(Offset, From.Array->TileBytes);
+  const uint32_t Source = From.Array->Source[At];
+  return Source == ~0u ? std::nullopt : std::optional(Tile * From.Array->SourceBytes + Source);
+}
+
 uint64_t WarpMemory::seed(uint64_t Address, Origin &Last) const {
   if (Address >> RangeBits != Last.Range)
     Last = originOf(Address);
-  const uint64_t Offset = Address & ((uint64_t(1) << RangeBits) - 1);
-  if (!Last.Array)
-    return Last.Base + Offset;
-  const auto [Tile, At] = divide(Offset, Last.Array->TileBytes);
-  const uint32_t Source = Last.Array->Source[At];
-  return Last.Base + (Source == ~0u ? Offset : Tile * Last.Array->SourceBytes + Source);
+  return Last.Base + sourceOffset(Address, Last).value_or(Address & ((uint64_t(1) << RangeBits) - 1));
 }
 
 void WarpMemory::keepInside(uint32_t Mask, Lanes &Address) const {
@@ -125,9 +138,12 @@ StoredValue WarpMemory::read(const MicroOp &Op, Space Where, unsigned Lane, uint
   }
   if (V)
     return *V;
-  if (Where == Space::Global && !Facts.Orders.empty())
-    if (std::optional<uint64_t> Known = ordered(Op, Lane, Address))
-      return {*Known, false};
+  if (Where == Space::Global && !knowsNothing()) {
+    if (std::optional<uint64_t> Entry = ordered(Op, Lane, Address))
+      return {*Entry, false};
+    if (std::optional<StoredValue> Known = known(Op, Address))
+      return *Known;
+  }
   // Local memory of different lanes is different memory.
   Origin Seen;
   const uint64_t Seed = Where == Space::Local ? Address * 32 + Lane : seed(Address, Seen);
@@ -151,7 +167,7 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
   };
   // An argument is the same for all lanes, and looking it up takes time.
   const bool Uniform = Where == Space::Param && unsigned(Op.Address) >= P.Registers;
-  const bool IsLeaf = Where == Space::Global && Facts.Orders.empty();
+  const bool IsLeaf = Where == Space::Global && knowsNothing();
   const DataIntegers Data = data(Op);
   Origin Seen;
   const bool IsPlain = !Data.Local && !(Op.IsPointer && Op.Bits == 64); // as leaf() has it
@@ -248,7 +264,7 @@ bool WarpMemory::access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Reque
     for (unsigned L = 0; L < 32; ++L)
       Out.Address[L] = Base + (Address[L] & 0x7ffff) * 32 + L * Bytes;
   } else {
-    if (Where == Space::Global && (FromData || !Facts.Orders.empty()))
+    if (Where == Space::Global && (FromData || !knowsNothing()))
       keepInside(Mask, Address);
     Out.Address = Address;
   }

@@ -36,6 +36,8 @@ private:
     const ArrayPlace *Array = nullptr; ///< null: how it lies is not known
   };
   Origin originOf(uint64_t Address) const;
+  /// Where \p Address, which \p From is of, lies in the source's layout; none: in padding.
+  static std::optional<uint64_t> sourceOffset(uint64_t Address, const Origin &From);
   /// What the value at the global \p Address is made from: the same for a field of
   /// an element in all layouts. \p Last is of the address before, mostly in the same range.
   uint64_t seed(uint64_t Address, Origin &Last) const;
@@ -46,8 +48,12 @@ private:
   /// The pseudo-random value behind \p Address.
   static uint64_t leaf(const MicroOp &Op, const DataIntegers &Data, unsigned Lane, uint64_t Address);
 
+  /// Data are all leaves.
+  bool knowsNothing() const { return Facts.Orders.empty() && Facts.Known.empty(); }
   /// The entry of an array of indices that are not random; none: it is a leaf.
   std::optional<uint64_t> ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const;
+  /// The integer at the global \p Address, if that is known.
+  std::optional<StoredValue> known(const MicroOp &Op, uint64_t Address) const;
   void load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);
   void store(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, const RegisterFile &R);
   void atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);

@@ -29,6 +29,18 @@ static ptx::IndexOrder orderOf(IndexOrder O) {
   return ptx::IndexOrder::Random;
 }
 
+/// What \p Fills, which must outlive it, say about an array, by byte.
+static ptx::KnownIntegers knownIntegers(llvm::ArrayRef<Fill> Fills) {
+  if (Fills.empty())
+    return nullptr;
+  return [Fills](uint64_t Offset) -> std::optional<ptx::KnownInteger> {
+    for (const Fill &F : Fills)
+      if (std::optional<std::vector<uint64_t>> Trips = F.tripsAt(Offset))
+        return F.Shuffled ? std::nullopt : std::optional(ptx::KnownInteger{F.value(*Trips), F.Scattered});
+    return std::nullopt;
+  };
+}
+
 static bool isTakenBy(const Candidate &C, const Launch &L) {
   return llvm::any_of(C.Kernels, [&](const KernelParameter &K) {
     return K.Kernel == L.Kernel && (K.Instance == L.Instance || !K.Instance || !L.Instance);
@@ -81,6 +93,10 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
   F.Arguments = L.Arguments;
   for (IndexOrder O : L.Orders)
     F.Orders.push_back(orderOf(O));
+  for (const std::vector<Fill> &Fills : L.Fills) {
+    F.Known.push_back(knownIntegers(Fills));
+    F.Scatters |= llvm::any_of(Fills, [](const Fill &One) { return One.Scattered; });
+  }
   F.BodyProbability = L.BodyProbability;
   return Out;
 }

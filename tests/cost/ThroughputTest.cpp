@@ -236,6 +236,33 @@ TEST(Throughput, AtomicsOnOneAddressWaitForEachOther) {
   EXPECT_LT(scoreOf(with("atom.global.add.u32 %r6, [%rd8], 1;")).Kernels[0].Parts.L2, 3 * Without);
 }
 
+TEST(Throughput, RandomAccessesFarApartWaitForTheTlb) {
+  // 65,536 lines, which L2 holds, close together and over a gigabyte.
+  auto Dram = [](unsigned Stride) {
+    Place Gather;
+    Gather.Gather = true;
+    return scoreOf(aos(1, Stride, Gather), 1 << 16).Kernels[0].Parts.Dram;
+  };
+  const Gpu G = h200();
+  const double Near = Dram(128), Far = Dram(16384), PerSm = std::ceil((1 << 16) / 256 / G.Sms) * 256;
+  EXPECT_LT(Near, 0.7 * Far);
+  EXPECT_NEAR(Far, PerSm * G.TranslationCycles * (1 - G.TlbBytes / (1 << 30)), 0.1 * Far);
+}
+
+TEST(Throughput, IndicesKnownToBeScatteredAreNoGuess) {
+  Place Gather;
+  Gather.Gather = true;
+  llvm::Expected<ptx::Module> M = ptx::parse(soa(8, Gather));
+  ASSERT_TRUE(bool(M)) << llvm::toString(M.takeError());
+  KernelLaunch L = launch(Elements);
+  auto Cycles = [&] { return throughputCost(*M, *M->find("k"), L, h200(), nullptr).Cycles; };
+  const double Random = Cycles();
+  L.Facts.Orders.clear();
+  EXPECT_LT(Cycles(), 0.9 * Random);
+  L.Facts.Scatters = true;
+  EXPECT_DOUBLE_EQ(Cycles(), Random);
+}
+
 TEST(Throughput, NarrowUnitsTakeLonger) {
   // 16 lanes of popc a cycle, 64 of add, 128 of a sum of floats.
   double Popc = scoreOf(with("popc.b32 %r6, %r6;", 1000)).Kernels[0].Parts.Issue;

@@ -281,15 +281,15 @@ static double dramBytesPerCycle(size_t Bytes) {
 
 // --- random accesses --------------------------------------------------------
 
-/// Every lane reads 4 bytes of random 128-byte lines, and 4 more Apart words further if Apart is not 0.
-__global__ void gather(const unsigned *Data, unsigned LineMask, unsigned Apart, int Rounds, unsigned *Out) {
+/// Every lane reads 4 bytes of random lines, LineWords apart, and 4 more Apart words further if Apart is not 0.
+__global__ void gather(const unsigned *Data, unsigned LineMask, unsigned LineWords, unsigned Apart, int Rounds, unsigned *Out) {
   unsigned Sum = 0, Seed = (blockIdx.x * blockDim.x + threadIdx.x) * unsigned(Rounds) * 4;
   for (int R = 0; R < Rounds; ++R)
 #pragma unroll
     for (int J = 0; J < 4; ++J) {
       unsigned Hash = Seed++ * 0x9E3779B1u; // neighbours must not lie at equal distances
       Hash = (Hash ^ Hash >> 15) * 0x85EBCA77u;
-      const unsigned *P = Data + size_t((Hash ^ Hash >> 13) & LineMask) * 32;
+      const unsigned *P = Data + size_t((Hash ^ Hash >> 13) & LineMask) * LineWords;
       Sum += __ldcg(P);
       if (Apart)
         Sum += __ldcg(P + Apart);
@@ -298,19 +298,20 @@ __global__ void gather(const unsigned *Data, unsigned LineMask, unsigned Apart, 
     *Out = Sum;
 }
 
-/// Cycles of an SM per warp and line.
-static double gatherCycles(const unsigned *Data, size_t Bytes, unsigned Apart, unsigned *Out) {
+/// Cycles of an SM per warp and line. Bytes and LineBytes are powers of two.
+static double gatherCycles(const unsigned *Data, size_t Bytes, unsigned Apart, unsigned *Out, unsigned LineBytes = 128) {
   constexpr int Rounds = 32;
   unsigned Blocks = Gpu.multiProcessorCount * 32;
-  unsigned Mask = unsigned(Bytes / 128) - 1; // Bytes is a power of two
-  double Ms = time([&] { gather<<<Blocks, 256>>>(Data, Mask, Apart, Rounds, Out); });
+  unsigned Mask = unsigned(Bytes / LineBytes) - 1;
+  double Ms = time([&] { gather<<<Blocks, 256>>>(Data, Mask, LineBytes / 4, Apart, Rounds, Out); });
   return cycles(Ms) * Gpu.multiProcessorCount / (double(Blocks) * 256 * Rounds * 4);
 }
 
 struct RandomCosts {
   double Granule = 64;                     // bytes
-  double SectorCycles = 0, GranuleCycles = 0;
+  double HitCycles = 0, SectorCycles = 0, GranuleCycles = 0;
   double L2Bytes = 0;                      // what random reads find
+  double TlbBytes = 0, TranslationCycles = 0;
 };
 
 static size_t powerOfTwoAtMost(double Bytes) {
@@ -326,15 +327,23 @@ static RandomCosts randomCosts(size_t Most) {
   unsigned *Data = allocate<unsigned>(Bytes / 4 + 1), *Sink = Data + Bytes / 4;
   double One = gatherCycles(Data, Bytes, 0, Sink), Near = gatherCycles(Data, Bytes, 8, Sink),
          Far = gatherCycles(Data, Bytes, 16, Sink);
-  // Where a second sector costs much less than a first, it came with it.
-  Out.Granule = Near > 1.5 * One ? 32 : Far > 1.5 * One ? 64 : 128;
+  // Where the next sector costs much less than one of the next 64 bytes, it came with the first.
+  Out.Granule = Near < 0.9 * Far ? 64 : Near > 1.5 * One ? 32 : 128;
   Out.SectorCycles = Out.Granule == 32 ? 0 : std::max(0.0, Near - One);
   Out.GranuleCycles = std::max(0.0, One - Out.SectorCycles);
   // time(F) = miss - (miss - hit) * capacity / F, from three footprints F.
-  double Hit = gatherCycles(Data, L2 / 8, 0, Sink), F2 = std::min(8.0 * L2, double(Bytes)), F1 = F2 / 4;
+  const double Hit = Out.HitCycles = gatherCycles(Data, L2 / 8, 0, Sink);
+  double F2 = std::min(8.0 * L2, double(Bytes)), F1 = F2 / 4;
   double T1 = gatherCycles(Data, size_t(F1), 0, Sink), T2 = gatherCycles(Data, size_t(F2), 0, Sink);
   double Slope = (T2 - T1) / (1 / F1 - 1 / F2), Miss = T1 + Slope / F1;
   Out.L2Bytes = Miss > Hit ? std::clamp(Slope / (Miss - Hit), 0.0, double(Gpu.l2CacheSize)) : Gpu.l2CacheSize;
+  // Lines that L2 holds, far apart: time(R) = translation * (1 - capacity / R), from two ranges R.
+  unsigned Apart = unsigned(Bytes / (L2 / 8) * 128);
+  double Whole = gatherCycles(Data, Bytes, 0, Sink, Apart), Half = gatherCycles(Data, Bytes / 2, 0, Sink, Apart / 2);
+  if (Whole > 1.1 * Hit && Whole > 1.01 * Half && 2 * Whole > Half) {
+    Out.TranslationCycles = 2 * Whole - Half;
+    Out.TlbBytes = Bytes * (1 - Whole / Out.TranslationCycles);
+  }
   CHECK(cudaFree(Data));
   return Out;
 }
@@ -399,8 +408,11 @@ int main() {
   number("L2BytesPerCycle", sweepRate(L2 / 8, false), "per SM, reads");
   number("DramBytesPerCycle", dramBytesPerCycle(Large), "per SM, a copy");
   number("DramGranule", Random.Granule, "");
+  number("RandomHitCycles", Random.HitCycles, "a sector that L2 holds");
   number("RandomSectorCycles", Random.SectorCycles, "a second sector of a granule");
   number("RandomGranuleCycles", Random.GranuleCycles, "a granule, without its first sector");
+  number("TlbBytes", Random.TlbBytes, "range of random reads that need no page table");
+  number("TranslationCycles", Random.TranslationCycles, "a lane's random access beyond that");
   number("AtomicCycles", atomicCycles(), "of the GPU, a warp's atomic on one address");
   number("LaunchCycles", launchCycles(), "");
 

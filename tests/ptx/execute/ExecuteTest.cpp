@@ -525,6 +525,37 @@ TEST(Execute, IndicesStayInTheirArray) {
   }
 }
 
+TEST(Execute, IntegersThatAreKnown) {
+  Module M = parsed(Gather); // its indices are those of parameter 1
+  Kernel K(*M.find("k"));
+  LaunchFacts L;
+  bool Scattered = false;
+  L.Known = {nullptr, [&](uint64_t Offset) -> std::optional<KnownInteger> {
+               return Offset / 4 % 4 == 3 ? std::nullopt : std::optional(KnownInteger{int64_t(Offset / 4 * 2), Scattered});
+             }};
+  auto Check = [&](const std::array<uint64_t, 32> &Addresses) {
+    for (unsigned Lane = 0; Lane < 32; ++Lane) {
+      if (thread(Lane) % 4 != 3) {
+        EXPECT_EQ((Addresses[Lane] - Range) / 16, thread(Lane) * 2) << Lane;
+      }
+    }
+  };
+  WarpTrace T = K.run(L);
+  ASSERT_EQ(T.Requests.size(), 2u);
+  Check(T.Requests[1].Address);
+  EXPECT_TRUE(T.Requests[1].DependsOnLoad) << "some of them are not";
+  L.Known[1] = [&](uint64_t Offset) { return std::optional(KnownInteger{int64_t(Offset / 4 * 2), Scattered}); };
+  EXPECT_FALSE(K.run(L).Requests[1].DependsOnLoad);
+  Scattered = true;
+  T = K.run(L);
+  Check(T.Requests[1].Address);
+  EXPECT_TRUE(T.Requests[1].DependsOnLoad) << "as random accesses";
+  // The second field of records of 16 bytes, alone in its array.
+  L.Arrays = {{}, {{0, 4, 16, {4, 5, 6, 7}}}};
+  L.Known[1] = [](uint64_t Offset) { return std::optional(KnownInteger{Offset % 16 == 4 ? int64_t(Offset / 16 * 2) : -1, false}); };
+  Check(K.run(L).Requests[1].Address);
+}
+
 /// The addresses of the gather when the field at byte 4 of 16, an index, lies \p Apart bytes after the next one's.
 static std::array<uint64_t, 32> gathered(unsigned Apart, unsigned Offset, ArrayPlace Place) {
   std::string Text = Gather; // its indices are those of parameter 1

@@ -1,0 +1,118 @@
+#include "analysis/program/Fill.h"
+
+#include "llvm/Support/xxhash.h"
+
+#include <algorithm>
+#include <set>
+
+namespace restride {
+
+std::optional<std::vector<uint64_t>> Fill::tripsAt(uint64_t Offset) const {
+  if (Offset < Begin)
+    return std::nullopt;
+  Offset -= Begin;
+  std::vector<uint64_t> Out;
+  for (const FillLoop &L : Loops) {
+    // The last trip wins where a loop writes one place again and again.
+    const uint64_t Trip = L.Stride ? Offset / L.Stride : L.Trips - 1;
+    if (Trip >= L.Trips)
+      return std::nullopt;
+    Offset -= Trip * L.Stride;
+    Out.push_back(Trip);
+  }
+  return Offset ? std::nullopt : std::optional(Out);
+}
+
+/// \p V as a number of the type that \p N has.
+static int64_t inType(const FillNode &N, uint64_t V) {
+  if (N.Bits >= 64)
+    return int64_t(V);
+  V &= (uint64_t(1) << N.Bits) - 1;
+  if (N.Signed && V >> (N.Bits - 1))
+    V |= ~uint64_t(0) << N.Bits;
+  return int64_t(V);
+}
+
+static uint64_t mix(uint64_t X) { return llvm::xxh3_64bits({reinterpret_cast<const uint8_t *>(&X), sizeof(X)}); }
+
+int64_t Fill::value(const std::vector<uint64_t> &Trips) const {
+  std::vector<int64_t> V(Nodes.size());
+  uint64_t Seed = Begin;
+  for (uint64_t T : Trips)
+    Seed = mix(Seed + T);
+  for (size_t I = 0; I < Nodes.size(); ++I) {
+    const FillNode &N = Nodes[I];
+    const int64_t A = N.A < I ? V[N.A] : 0, B = N.B < I ? V[N.B] : 0;
+    uint64_t Out = 0;
+    switch (N.What) {
+    case FillNode::Op::Constant: Out = N.Value; break;
+    case FillNode::Op::Counter: Out = Loops[N.Value].First + Loops[N.Value].Step * int64_t(Trips[N.Value]); break;
+    case FillNode::Op::Unknown: // what most such numbers are: not negative
+      Out = mix(Seed ^ mix(I)) >> (N.Signed ? 65 - std::max<unsigned>(N.Bits, 2) : 64 - N.Bits);
+      break;
+    case FillNode::Op::Add: Out = uint64_t(A) + B; break;
+    case FillNode::Op::Sub: Out = uint64_t(A) - B; break;
+    case FillNode::Op::Mul: Out = uint64_t(A) * B; break;
+    case FillNode::Op::Div: Out = B == 0 || B == -1 ? -uint64_t(A) : A / B; break;
+    case FillNode::Op::Rem: Out = B == 0 || B == -1 ? 0 : A % B; break;
+    case FillNode::Op::And: Out = A & B; break;
+    case FillNode::Op::Or: Out = A | B; break;
+    case FillNode::Op::Xor: Out = A ^ B; break;
+    case FillNode::Op::Shl: Out = uint64_t(A) << (B & 63); break;
+    case FillNode::Op::Shr: Out = A >> (B & 63); break;
+    case FillNode::Op::Less: Out = A < B; break;
+    case FillNode::Op::Equal: Out = A == B; break;
+    case FillNode::Op::Select: Out = A ? B : V[N.C]; break;
+    case FillNode::Op::Convert: Out = A; break;
+    }
+    V[I] = inType(N, Out);
+  }
+  return V.empty() ? 0 : V.back();
+}
+
+bool isUnbounded(const std::vector<FillNode> &Nodes) {
+  std::vector<bool> Open(Nodes.size());
+  for (size_t I = 0; I < Nodes.size(); ++I) {
+    const FillNode &N = Nodes[I];
+    switch (N.What) {
+    case FillNode::Op::Constant:
+    case FillNode::Op::Counter:
+    case FillNode::Op::Less:
+    case FillNode::Op::Equal:
+      break;
+    case FillNode::Op::Unknown: Open[I] = N.Bits > 8; break;
+    case FillNode::Op::Rem: Open[I] = Open[N.B]; break;
+    case FillNode::Op::And: Open[I] = Open[N.A] && Open[N.B]; break;
+    case FillNode::Op::Shr: Open[I] = Open[N.A] && Nodes[N.B].What != FillNode::Op::Constant; break;
+    case FillNode::Op::Select: Open[I] = Open[N.B] || Open[N.C]; break;
+    case FillNode::Op::Convert: Open[I] = Open[N.A] && N.Bits > 8; break;
+    default: Open[I] = Open[N.A] || Open[N.B]; break;
+    }
+  }
+  return !Open.empty() && Open.back();
+}
+
+bool isScattered(const Fill &F) {
+  if (F.Shuffled)
+    return true;
+  constexpr unsigned Windows = 8, Lanes = 32;
+  auto Most = std::max_element(F.Loops.begin(), F.Loops.end(), [](const FillLoop &A, const FillLoop &B) { return A.Trips < B.Trips; });
+  if (Most == F.Loops.end() || Most->Trips < 2)
+    return false;
+  std::vector<uint64_t> Trips;
+  for (const FillLoop &L : F.Loops)
+    Trips.push_back(L.Trips / 2);
+  double Places = 0, Seen = 0;
+  for (unsigned W = 0; W < Windows; ++W) {
+    std::set<int64_t> Here;
+    const uint64_t First = Most->Trips > Lanes ? (Most->Trips - Lanes) * W / Windows : 0;
+    for (uint64_t T = First; T < std::min(First + Lanes, Most->Trips); ++T, ++Seen) {
+      Trips[Most - F.Loops.begin()] = T;
+      Here.insert(F.value(Trips) >> 5);
+    }
+    Places += Here.size();
+  }
+  return Places > Seen / 2;
+}
+
+} // namespace restride

@@ -1,0 +1,264 @@
+#include "analysis/program/FillFormula.h"
+
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/ParentMapContext.h"
+#include "clang/Basic/SourceManager.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace clang;
+
+namespace restride {
+
+static constexpr unsigned MaxDepth = 32;
+static constexpr size_t MaxNodes = 256, MaxElements = 32;
+
+FillFormula::FillFormula(llvm::ArrayRef<const VarDecl *> Counters, const Stmt *Outermost, const Evaluator &Values, const UnitFacts &Facts,
+                         ASTContext &Context)
+    : Counters(Counters.begin(), Counters.end()), Outermost(Outermost), Values(Values), Facts(Facts), Context(Context) {}
+
+uint32_t FillFormula::push(FillNode N) {
+  Nodes.push_back(N);
+  return Nodes.size() - 1;
+}
+
+uint32_t FillFormula::constant(int64_t Value) { return push({FillNode::Op::Constant, 64, true, Value}); }
+
+uint32_t FillFormula::typed(QualType T, FillNode::Op What, uint32_t A, uint32_t B, uint32_t C) {
+  const bool Whole = T->isIntegralOrEnumerationType();
+  return push({What, uint8_t(Whole ? std::min<uint64_t>(64, Context.getTypeSize(T)) : 64), !Whole || T->isSignedIntegerOrEnumerationType(), 0, A, B, C});
+}
+
+uint32_t FillFormula::unknown(const Expr *E) { return typed(E->getType(), FillNode::Op::Unknown); }
+
+bool drawsAtRandom(const CallExpr *C) {
+  if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(C)) {
+    const CXXRecordDecl *Type = O->getOperator() == OO_Call ? O->getArg(0)->getType()->getAsCXXRecordDecl() : nullptr;
+    llvm::StringRef Name = Type && Type->getDeclName().isIdentifier() ? Type->getName() : "";
+    return Name.ends_with("_distribution") || Name.ends_with("_engine");
+  }
+  const FunctionDecl *F = C->getDirectCallee();
+  return F && F->getDeclName().isIdentifier() &&
+         llvm::StringSwitch<bool>(F->getName()).Cases({"rand", "rand_r", "random", "lrand48", "mrand48", "drand48", "erand48"}, true).Default(false);
+}
+
+static bool anyDraw(const Stmt *S) {
+  if (const CallExpr *C = dyn_cast<CallExpr>(S); C && drawsAtRandom(C))
+    return true;
+  return llvm::any_of(S->children(), [](const Stmt *Child) { return Child && anyDraw(Child); });
+}
+
+bool FillFormula::standsInside(SourceLocation L) const {
+  const SourceManager &Manager = Context.getSourceManager();
+  return Outermost && !Manager.isBeforeInTranslationUnit(L, Outermost->getBeginLoc()) && !Manager.isBeforeInTranslationUnit(Outermost->getEndLoc(), L);
+}
+
+/// \p R, a reference to a number, is not only read.
+static bool isWritten(const DeclRefExpr *R, ASTContext &Context) {
+  const Expr *Child = R;
+  for (;;) {
+    auto Parents = Context.getParents(*Child);
+    const Expr *Parent = Parents.empty() ? nullptr : Parents[0].get<Expr>();
+    if (!Parent || !isa<ParenExpr>(Parent))
+      return !isa_and_nonnull<ImplicitCastExpr, InitListExpr>(Parent); // a const reference is bound through a cast
+    Child = Parent;
+  }
+}
+
+bool FillFormula::changesInside(const VarDecl *V) const {
+  auto At = Facts.Modified.find(V->getLocation().getRawEncoding());
+  if (At == Facts.Modified.end())
+    return false;
+  // A function's own variables may change in each call.
+  const bool Elsewhere = !standsInside(V->getLocation()) && V->isLocalVarDeclOrParm() && !Counters.empty() &&
+                         V->getParentFunctionOrMethod() != Counters.front()->getParentFunctionOrMethod();
+  return llvm::any_of(At->second, [&](const DeclRefExpr *R) { return (Elsewhere || standsInside(R->getLocation())) && isWritten(R, Context); });
+}
+
+bool FillFormula::varies(const Stmt *S, unsigned Depth) {
+  if (Depth > MaxDepth)
+    return true;
+  if (const CallExpr *C = dyn_cast<CallExpr>(S); C && drawsAtRandom(C))
+    return true;
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(S)) {
+    const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
+    if (!V)
+      return false;
+    if (llvm::is_contained(Counters, V) || Parameters.count(V) || changesInside(V))
+      return true;
+    if (!V->isLocalVarDecl() || !V->getInit())
+      return false;
+    auto [At, New] = Varying.try_emplace(V, false);
+    if (New) {
+      const bool Varies = varies(V->getInit(), Depth + 1);
+      Varying[V] = Varies;
+      return Varies;
+    }
+    return At->second;
+  }
+  return llvm::any_of(S->children(), [&](const Stmt *Child) { return Child && varies(Child, Depth); });
+}
+
+uint32_t FillFormula::variable(const DeclRefExpr *R, unsigned Depth) {
+  const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
+  if (!V)
+    return unknown(R);
+  if (auto At = llvm::find(Counters, V); At != Counters.end())
+    return push({FillNode::Op::Counter, 64, true, At - Counters.begin()});
+  if (changesInside(V))
+    return unknown(R);
+  if (auto At = Parameters.find(V); At != Parameters.end())
+    return At->second;
+  return V->isLocalVarDecl() && V->getInit() ? add(V->getInit(), Depth + 1) : unknown(R);
+}
+
+uint32_t FillFormula::operation(const BinaryOperator *B, unsigned Depth) {
+  if (B->isAssignmentOp() || B->isCommaOp())
+    return unknown(B);
+  const uint32_t L = add(B->getLHS(), Depth), R = add(B->getRHS(), Depth);
+  auto Not = [&](uint32_t A) { return binary(FillNode::Op::Equal, A, constant(0)); };
+  switch (B->getOpcode()) {
+  case BO_Add: return typed(B->getType(), FillNode::Op::Add, L, R);
+  case BO_Sub: return typed(B->getType(), FillNode::Op::Sub, L, R);
+  case BO_Mul: return typed(B->getType(), FillNode::Op::Mul, L, R);
+  case BO_Div: return typed(B->getType(), FillNode::Op::Div, L, R);
+  case BO_Rem: return typed(B->getType(), FillNode::Op::Rem, L, R);
+  case BO_And: return typed(B->getType(), FillNode::Op::And, L, R);
+  case BO_Or: return typed(B->getType(), FillNode::Op::Or, L, R);
+  case BO_Xor: return typed(B->getType(), FillNode::Op::Xor, L, R);
+  case BO_Shl: return typed(B->getType(), FillNode::Op::Shl, L, R);
+  case BO_Shr: return typed(B->getType(), FillNode::Op::Shr, L, R);
+  case BO_LT: return binary(FillNode::Op::Less, L, R);
+  case BO_GT: return binary(FillNode::Op::Less, R, L);
+  case BO_LE: return Not(binary(FillNode::Op::Less, R, L));
+  case BO_GE: return Not(binary(FillNode::Op::Less, L, R));
+  case BO_EQ: return binary(FillNode::Op::Equal, L, R);
+  case BO_NE: return Not(binary(FillNode::Op::Equal, L, R));
+  case BO_LAnd: return Not(binary(FillNode::Op::Or, Not(L), Not(R)));
+  case BO_LOr: return Not(binary(FillNode::Op::And, Not(L), Not(R)));
+  default: return unknown(B);
+  }
+}
+
+/// `int steps[] = {1, side, side * side}`: one of them.
+uint32_t FillFormula::element(const ArraySubscriptExpr *S, unsigned Depth) {
+  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(S->getBase()->IgnoreParenImpCasts());
+  const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+  const InitListExpr *List = V && V->getInit() ? dyn_cast<InitListExpr>(V->getInit()->IgnoreParenImpCasts()) : nullptr;
+  auto IsStored = [&](const DeclRefExpr *Use) { // p[i] = x, f(p)
+    auto Parents = Context.getParents(*Use);
+    const Expr *Decay = Parents.empty() ? nullptr : Parents[0].get<ImplicitCastExpr>();
+    Parents = Decay ? Context.getParents(*Decay) : Parents;
+    const Expr *Subscript = Decay && !Parents.empty() ? Parents[0].get<ArraySubscriptExpr>() : nullptr;
+    Parents = Subscript ? Context.getParents(*Subscript) : Parents;
+    const ImplicitCastExpr *Read = Subscript && !Parents.empty() ? Parents[0].get<ImplicitCastExpr>() : nullptr;
+    return !Read || Read->getCastKind() != CK_LValueToRValue;
+  };
+  if (!List || List->getNumInits() > MaxElements || !S->getType()->isIntegralOrEnumerationType())
+    return unknown(S);
+  if (auto At = Facts.Modified.find(V->getLocation().getRawEncoding()); At != Facts.Modified.end() && llvm::any_of(At->second, IsStored))
+    return unknown(S);
+  const uint32_t Index = add(S->getIdx(), Depth);
+  uint32_t Out = constant(0);
+  for (unsigned I = 0; I < List->getNumInits(); ++I) {
+    const uint32_t Value = add(List->getInit(I), Depth + 1), Here = binary(FillNode::Op::Equal, Index, constant(I));
+    Out = typed(S->getType(), FillNode::Op::Select, Here, Value, Out);
+  }
+  return Out;
+}
+
+/// What a function returns whose other statements only declare variables.
+static const Expr *returned(const FunctionDecl *F) {
+  const CompoundStmt *Body = dyn_cast_or_null<CompoundStmt>(F->getBody());
+  const ReturnStmt *Return = Body && !Body->body_empty() ? dyn_cast<ReturnStmt>(Body->body_back()) : nullptr;
+  bool Plain = Return && std::all_of(Body->body_begin(), Body->body_end() - 1, [](const Stmt *S) { return isa<DeclStmt>(S); });
+  return Plain ? Return->getRetValue() : nullptr;
+}
+
+uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
+  const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
+  if (!F)
+    return unknown(C);
+  const CXXOperatorCallExpr *Operator = dyn_cast<CXXOperatorCallExpr>(C);
+  const unsigned FirstArgument = Operator && isa<CXXMethodDecl>(F) ? 1 : 0; // behind a lambda's object
+  llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
+  if ((Name == "min" || Name == "max") && C->getNumArgs() == 2) {
+    const uint32_t A = add(C->getArg(0), Depth), B = add(C->getArg(1), Depth), Less = binary(FillNode::Op::Less, A, B);
+    return Name == "min" ? typed(C->getType(), FillNode::Op::Select, Less, A, B) : typed(C->getType(), FillNode::Op::Select, Less, B, A);
+  }
+  if ((Name == "abs" || Name == "labs") && C->getNumArgs() == 1) {
+    const uint32_t A = add(C->getArg(0), Depth), Zero = constant(0);
+    return typed(C->getType(), FillNode::Op::Select, binary(FillNode::Op::Less, A, Zero), binary(FillNode::Op::Sub, Zero, A), A);
+  }
+  const Expr *Value = F->hasBody(Definition) ? returned(Definition) : nullptr;
+  const bool IsLambda = FirstArgument && cast<CXXMethodDecl>(F)->getParent()->isLambda();
+  if (!Value || !Value->getType()->isIntegralOrEnumerationType() || (isa<CXXMethodDecl>(F) && !IsLambda))
+    return unknown(C);
+  std::map<const VarDecl *, uint32_t> Inner;
+  for (unsigned I = 0; I < Definition->getNumParams() && I + FirstArgument < C->getNumArgs(); ++I)
+    if (Definition->getParamDecl(I)->getType().getNonReferenceType()->isIntegralOrEnumerationType())
+      Inner[Definition->getParamDecl(I)] = add(C->getArg(I + FirstArgument), Depth + 1);
+  std::swap(Parameters, Inner);
+  Varying.clear(); // a function's variables follow from its parameters
+  if (IsLambda) // sees what is around it
+    Parameters.insert(Inner.begin(), Inner.end());
+  const uint32_t Out = add(Value, Depth + 1);
+  std::swap(Parameters, Inner);
+  Varying.clear();
+  return Out;
+}
+
+uint32_t FillFormula::add(const Expr *E, unsigned Depth) {
+  if (Depth > MaxDepth || Nodes.size() > MaxNodes || E->isValueDependent())
+    return unknown(E);
+  if (const FullExpr *Full = dyn_cast<FullExpr>(E))
+    return add(Full->getSubExpr(), Depth);
+  if (const ParenExpr *P = dyn_cast<ParenExpr>(E))
+    return add(P->getSubExpr(), Depth);
+  if (const MaterializeTemporaryExpr *M = dyn_cast<MaterializeTemporaryExpr>(E))
+    return add(M->getSubExpr(), Depth);
+  if (const InitListExpr *L = dyn_cast<InitListExpr>(E); L && L->getNumInits() == 1 && !L->getType()->isRecordType())
+    return add(L->getInit(0), Depth);
+  const bool Whole = E->getType().getNonReferenceType()->isIntegralOrEnumerationType();
+  if (isa<ImplicitValueInitExpr>(E) && Whole)
+    return constant(0);
+  if (Whole && !varies(E, 0)) {
+    std::optional<Estimate> Value = Values.integer(E);
+    return Value ? constant(Value->Value) : unknown(E);
+  }
+  if (const CastExpr *C = dyn_cast<CastExpr>(E)) {
+    if (C->getSubExpr()->getType().getNonReferenceType()->isIntegralOrEnumerationType() && Whole) {
+      const uint32_t A = add(C->getSubExpr(), Depth);
+      return C->getCastKind() == CK_IntegralCast ? typed(C->getType(), FillNode::Op::Convert, A) : A;
+    }
+    Draws |= anyDraw(E);
+    return unknown(E);
+  }
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
+    return variable(R, Depth);
+  if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E))
+    return Whole ? operation(B, Depth) : unknown(E);
+  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E)) {
+    if (U->getOpcode() != UO_Minus && U->getOpcode() != UO_Plus && U->getOpcode() != UO_LNot && U->getOpcode() != UO_Not)
+      return unknown(E);
+    const uint32_t A = add(U->getSubExpr(), Depth);
+    switch (U->getOpcode()) {
+    case UO_Minus: return typed(E->getType(), FillNode::Op::Sub, constant(0), A);
+    case UO_LNot: return binary(FillNode::Op::Equal, A, constant(0));
+    case UO_Not: return typed(E->getType(), FillNode::Op::Xor, A, constant(-1));
+    default: return A;
+    }
+  }
+  if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E)) {
+    const uint32_t If = add(C->getCond(), Depth), Then = add(C->getTrueExpr(), Depth), Else = add(C->getFalseExpr(), Depth);
+    return typed(E->getType(), FillNode::Op::Select, If, Then, Else);
+  }
+  if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(E))
+    return element(S, Depth);
+  if (const CallExpr *C = dyn_cast<CallExpr>(E)) {
+    Draws |= drawsAtRandom(C);
+    return call(C, Depth);
+  }
+  return unknown(E);
+}
+
+} // namespace restride

@@ -1,0 +1,51 @@
+// Host expressions as formulas of the counters of the loops around them.
+#pragma once
+
+#include "analysis/program/Evaluate.h"
+#include "analysis/program/Fill.h"
+
+namespace restride {
+
+class FillFormula {
+public:
+  /// \p Counters are the loops' variables, in the order of Fill::Loops; what
+  /// changes inside of \p Outermost, the loop around all of them, is not known.
+  /// Null: there is none.
+  FillFormula(llvm::ArrayRef<const clang::VarDecl *> Counters, const clang::Stmt *Outermost, const Evaluator &Values,
+              const UnitFacts &Facts, clang::ASTContext &Context);
+
+  /// Adds \p E, an integer. The last node is its value.
+  uint32_t add(const clang::Expr *E) { return add(E, 0); }
+  uint32_t constant(int64_t Value);
+  uint32_t binary(FillNode::Op What, uint32_t A, uint32_t B) { return push({What, 64, true, 0, A, B, 0}); }
+
+  std::vector<FillNode> Nodes;
+  bool Draws = false; ///< a random generator is asked
+
+private:
+  uint32_t push(FillNode N);
+  uint32_t typed(clang::QualType T, FillNode::Op What, uint32_t A = 0, uint32_t B = 0, uint32_t C = 0);
+  uint32_t unknown(const clang::Expr *E);
+  uint32_t add(const clang::Expr *E, unsigned Depth);
+  uint32_t variable(const clang::DeclRefExpr *R, unsigned Depth);
+  uint32_t operation(const clang::BinaryOperator *B, unsigned Depth);
+  uint32_t element(const clang::ArraySubscriptExpr *S, unsigned Depth);
+  uint32_t call(const clang::CallExpr *C, unsigned Depth);
+  /// The value is another one in another trip.
+  bool varies(const clang::Stmt *S, unsigned Depth);
+  bool changesInside(const clang::VarDecl *V) const;
+  bool standsInside(clang::SourceLocation L) const;
+
+  std::vector<const clang::VarDecl *> Counters;
+  const clang::Stmt *Outermost;
+  std::map<const clang::VarDecl *, uint32_t> Parameters; ///< of functions that are followed
+  std::map<const clang::VarDecl *, bool> Varying;        ///< local variables that were looked at
+  const Evaluator &Values;
+  const UnitFacts &Facts;
+  clang::ASTContext &Context;
+};
+
+/// A call that gives a random number: rand(), a distribution of the C++ library.
+bool drawsAtRandom(const clang::CallExpr *C);
+
+} // namespace restride

@@ -1,0 +1,294 @@
+#include "analysis/program/HostFills.h"
+
+#include "analysis/program/FillFormula.h"
+
+#include "clang/AST/ParentMapContext.h"
+#include "clang/AST/RecordLayout.h"
+#include "clang/AST/StmtCXX.h"
+
+using namespace clang;
+
+namespace restride {
+
+namespace {
+
+/// What stands around a statement in its function.
+struct Around {
+  std::vector<Evaluator::CountedLoop> Loops; ///< the outermost first
+  const Stmt *Outermost = nullptr;
+  bool Conditional = false;
+};
+
+/// A fill, and how much its writes say.
+struct Written {
+  Fill F;
+  bool Conditional = false;
+  double Times = 1;
+};
+
+} // namespace
+
+/// None: in a loop that is not counted, or in a lambda.
+static std::optional<Around> around(const Stmt *At, const Evaluator &Values, ASTContext &Context) {
+  Around Out;
+  const Stmt *Child = At;
+  for (DynTypedNode Node = DynTypedNode::create(*At);;) {
+    auto Parents = Context.getParents(Node);
+    if (Parents.empty() || Parents[0].get<FunctionDecl>())
+      break;
+    Node = Parents[0];
+    const Stmt *Parent = Node.get<Stmt>();
+    if (!Parent)
+      continue;
+    if (const ForStmt *For = dyn_cast<ForStmt>(Parent); For && For->getBody() == Child) {
+      std::optional<Evaluator::CountedLoop> Loop = Values.countedLoop(For);
+      if (!Loop || !Loop->Trips)
+        return std::nullopt;
+      Out.Loops.insert(Out.Loops.begin(), *Loop);
+      Out.Outermost = For;
+    } else if (isa<LambdaExpr, CXXForRangeStmt, WhileStmt>(Parent) || (isa<DoStmt>(Parent) && !cast<DoStmt>(Parent)->getCond()->isIntegerConstantExpr(Context)))
+      return std::nullopt;
+    else if (const IfStmt *If = dyn_cast<IfStmt>(Parent))
+      Out.Conditional |= If->getThen() == Child || If->getElse() == Child;
+    else if (isa<SwitchStmt>(Parent))
+      Out.Conditional = true;
+    Child = Parent;
+  }
+  return Out;
+}
+
+/// The place of \p W as a first byte and a stride for each of \p Loops; false: it is
+/// not the sum of such strides, or two trips write one byte.
+static bool findStrides(const HostPlace &P, const Around &Where, Fill &F, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
+  std::vector<const VarDecl *> Counters;
+  for (const Evaluator::CountedLoop &L : Where.Loops)
+    Counters.push_back(L.Counter);
+  FillFormula Offset(Counters, Where.Outermost, Values, Facts, Context);
+  uint32_t Sum = Offset.constant(P.Offset);
+  for (const auto &[Index, Size] : P.Indices) {
+    const uint32_t Value = Offset.add(Index);
+    Sum = Offset.binary(FillNode::Op::Add, Sum, Offset.binary(FillNode::Op::Mul, Value, Offset.constant(Size)));
+  }
+  if (llvm::any_of(Offset.Nodes, [](const FillNode &N) { return N.What == FillNode::Op::Unknown; }))
+    return false;
+  Fill Place = F;
+  Place.Nodes = Offset.Nodes;
+  std::vector<uint64_t> Trips(F.Loops.size());
+  const int64_t First = Place.value(Trips);
+  std::vector<int64_t> Strides;
+  for (size_t I = 0; I < Trips.size(); ++I) {
+    Trips[I] = F.Loops[I].Trips > 1;
+    Strides.push_back(Place.value(Trips) - First);
+    Trips[I] = 0;
+  }
+  // The same at a few more trips.
+  for (unsigned Probe = 1; Probe <= 8; ++Probe) {
+    int64_t Expected = First;
+    for (size_t I = 0; I < Trips.size(); ++I) {
+      Trips[I] = (F.Loops[I].Trips - 1) * ((Probe * (I + 3)) % 9) / 8;
+      Expected += Strides[I] * int64_t(Trips[I]);
+    }
+    if (Place.value(Trips) != Expected)
+      return false;
+  }
+  int64_t Begin = First;
+  for (size_t I = 0; I < Strides.size(); ++I) {
+    FillLoop &L = F.Loops[I];
+    if (Strides[I] < 0) { // counted the other way
+      Begin += Strides[I] * int64_t(L.Trips - 1);
+      L.First += L.Step * int64_t(L.Trips - 1);
+      L.Step = -L.Step;
+    }
+    L.Stride = std::abs(Strides[I]);
+  }
+  if (Begin < 0)
+    return false;
+  F.Begin = Begin;
+  std::vector<FillLoop> Sorted = F.Loops;
+  llvm::sort(Sorted, [](const FillLoop &A, const FillLoop &B) { return A.Stride > B.Stride; });
+  int64_t Inner = F.Bytes; // bytes that the loops with smaller strides cover
+  for (const FillLoop &L : llvm::reverse(Sorted)) {
+    if (L.Stride && L.Stride < Inner)
+      return false;
+    Inner += L.Stride * int64_t(L.Trips - 1);
+  }
+  return true;
+}
+
+/// Loops in the order of their strides; nodes name them by number.
+static void sortLoops(Fill &F) {
+  std::vector<size_t> Order(F.Loops.size());
+  for (size_t I = 0; I < Order.size(); ++I)
+    Order[I] = I;
+  llvm::stable_sort(Order, [&](size_t A, size_t B) { return F.Loops[A].Stride > F.Loops[B].Stride; });
+  std::vector<FillLoop> Sorted;
+  for (size_t I : Order)
+    Sorted.push_back(F.Loops[I]);
+  for (FillNode &N : F.Nodes)
+    if (N.What == FillNode::Op::Counter)
+      N.Value = llvm::find(Order, size_t(N.Value)) - Order.begin();
+  F.Loops = std::move(Sorted);
+}
+
+static std::optional<Written> written(const HostWrite &W, bool Shuffled, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
+  std::optional<Around> Where = around(W.At, Values, Context);
+  if (!Where)
+    return std::nullopt;
+  Written Out;
+  Out.Conditional = Where->Conditional;
+  Fill &F = Out.F;
+  F.Bytes = Context.getTypeSizeInChars(W.Value->getType()).getQuantity();
+  F.Shuffled = Shuffled;
+  std::vector<const VarDecl *> Counters;
+  for (const Evaluator::CountedLoop &L : Where->Loops) {
+    Counters.push_back(L.Counter);
+    F.Loops.push_back({L.First, L.Step, L.Trips, 0});
+    Out.Times *= double(L.Trips);
+  }
+  if (!findStrides(W.Place, *Where, F, Values, Facts, Context))
+    return std::nullopt;
+  FillFormula Value(Counters, Where->Outermost, Values, Facts, Context);
+  const uint32_t Node = Value.add(W.Value);
+  if (Node + 1 != Value.Nodes.size()) // a parameter or the like, computed before
+    Value.binary(FillNode::Op::Add, Node, Value.constant(0));
+  F.Nodes = std::move(Value.Nodes);
+  if (isUnbounded(F.Nodes)) {
+    if (!Value.Draws && !Shuffled)
+      return std::nullopt;
+    F.Shuffled = true; // any number
+  }
+  sortLoops(F);
+  F.Scattered = isScattered(F);
+  return Out;
+}
+
+/// Writes of a whole object as those of its integers.
+static std::vector<HostWrite> ofIntegers(const std::vector<HostWrite> &All, const HostWrites &Host) {
+  std::vector<HostWrite> Out;
+  for (const HostWrite &W : All) {
+    const DeclRefExpr *Object = W.Value && !W.Value->getType()->isIntegralOrEnumerationType() ? dyn_cast<DeclRefExpr>(W.Value) : nullptr;
+    if (!Object) {
+      Out.push_back(W);
+      continue;
+    }
+    auto At = Host.Writes.find(Object->getDecl());
+    if (At == Host.Writes.end())
+      continue;
+    for (const HostWrite &Inner : At->second)
+      if (!Inner.Value || Inner.Value->getType()->isIntegralOrEnumerationType()) {
+        HostWrite One = Inner;
+        One.Place.Array = W.Place.Array;
+        One.Place.Offset += W.Place.Offset;
+        One.Place.Indices.insert(One.Place.Indices.end(), W.Place.Indices.begin(), W.Place.Indices.end());
+        Out.push_back(std::move(One));
+      }
+  }
+  return Out;
+}
+
+/// The member that lies at byte \p Offset of \p R, or around it.
+static const FieldDecl *memberAt(const RecordDecl *R, int64_t Offset, const ASTContext &Context) {
+  for (const FieldDecl *F : R->fields()) {
+    if (F->isBitField())
+      continue;
+    const int64_t Begin = Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity();
+    const int64_t Size = Context.getTypeSizeInChars(F->getType()).getQuantity();
+    if (Offset < Begin || Offset >= Begin + Size)
+      continue;
+    const RecordDecl *Inner = F->getType()->getAsRecordDecl();
+    return Inner && !Inner->isUnion() ? memberAt(Inner->getDefinition(), Offset - Begin, Context) : F;
+  }
+  return nullptr;
+}
+
+/// What the host writes into \p Array, whose elements are \p Element, and no device code.
+static std::vector<Fill> fillsOf(const ValueDecl *Array, QualType Element, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts,
+                                 ASTContext &Context) {
+  std::vector<Fill> Out;
+  auto At = Host.Writes.find(Array);
+  if (At == Host.Writes.end() || Host.Unclear.count(Array))
+    return Out;
+  const RecordDecl *Record = Element->getAsRecordDecl();
+  const int64_t Size = Context.getTypeSizeInChars(Element).getQuantity();
+  std::map<int64_t, std::vector<HostWrite>> ByOffset;
+  for (HostWrite &W : ofIntegers(At->second, Host))
+    ByOffset[W.Place.Offset].push_back(std::move(W));
+  for (const auto &[Offset, Here] : ByOffset) {
+    const FieldDecl *Member = Record ? memberAt(Record, Offset, Context) : nullptr;
+    if (Record && (!Member || Host.DeviceWrites.count(Member)))
+      continue;
+    if (llvm::any_of(Here, [&](const HostWrite &W) { return !W.Value || W.Place.Indices.empty() || W.Place.Indices.back().second != Size; }))
+      continue;
+    std::vector<Written> All;
+    for (const HostWrite &W : Here)
+      if (std::optional<Written> One = written(W, Host.Shuffled.count(Array), Values, Facts, Context); One && One->Times > 1)
+        All.push_back(std::move(*One));
+    // The first that writes a place counts: a loop over all of them before a branch for a few.
+    llvm::stable_sort(All, [](const Written &A, const Written &B) { return std::pair(A.Conditional, -A.Times) < std::pair(B.Conditional, -B.Times); });
+    for (Written &W : All)
+      Out.push_back(std::move(W.F));
+  }
+  return Out;
+}
+
+/// The fills of an array that is copied into the member \p Member of records of \p RecordBytes.
+static std::vector<Fill> intoMember(std::vector<Fill> Fills, const FieldDecl *Member, int64_t RecordBytes, const ASTContext &Context) {
+  const uint64_t Size = Context.getTypeSizeInChars(Member->getType()).getQuantity();
+  for (Fill &F : Fills) {
+    F.Begin = F.Begin / Size * RecordBytes + Context.toCharUnitsFromBits(Context.getFieldOffset(Member)).getQuantity();
+    for (FillLoop &L : F.Loops)
+      L.Stride = L.Stride / int64_t(Size) * RecordBytes;
+  }
+  return Fills;
+}
+
+/// What a kernel finds behind its pointer parameter \p P, which is given \p Argument.
+static std::vector<Fill> fillsBehind(const ParmVarDecl *P, const Expr *Argument, const HostWrites &Host, const Evaluator &Values,
+                                     const UnitFacts &Facts, ASTContext &Context) {
+  const QualType Element = P->getType()->isPointerType() ? P->getType()->getPointeeType() : QualType();
+  if (Element.isNull() || Element->isDependentType() || Element->isIncompleteType())
+    return {};
+  const RecordDecl *Record = Element->getAsRecordDecl();
+  const ValueDecl *Array = arrayOf(Argument, Facts);
+  if (!Array || (Record ? Host.DeviceRecords.count(Record->getDefinition()) != 0
+                        : !Element->isIntegralOrEnumerationType() || Host.DeviceWrites.count(P)))
+    return {};
+  auto Copies = Host.Copied.find(Array);
+  if (Copies == Host.Copied.end()) // managed memory
+    return fillsOf(Array, Element, Host, Values, Facts, Context);
+  std::map<const FieldDecl *, const ValueDecl *> From;
+  for (const HostCopy &C : Copies->second)
+    if (auto [At, New] = From.try_emplace(C.Member, C.From); !New)
+      At->second = nullptr; // several
+  std::vector<Fill> Out;
+  for (auto [Member, Source] : From) {
+    if (!Source || (Member && Host.DeviceWrites.count(Member)))
+      continue;
+    std::vector<Fill> Here = fillsOf(Source, Member ? Member->getType() : Element, Host, Values, Facts, Context);
+    if (Member)
+      Here = intoMember(std::move(Here), Member, Context.getTypeSizeInChars(Element).getQuantity(), Context);
+    llvm::append_range(Out, Here);
+  }
+  return Out;
+}
+
+void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts,
+              ASTContext &Context) {
+  const FunctionDecl *Callee = Call->getDirectCallee(), *Definition = nullptr;
+  if (!Callee || !Callee->hasBody(Definition))
+    return;
+  std::string Names;
+  for (unsigned I = 0; I < std::min(Call->getNumArgs(), Definition->getNumParams()); ++I) {
+    const ParmVarDecl *P = Definition->getParamDecl(I);
+    std::vector<Fill> Fills = fillsBehind(P, Call->getArg(I), Host, Values, Facts, Context);
+    if (Fills.empty())
+      continue;
+    Names += (Names.empty() ? "'" : ", '") + P->getName().str() + "'";
+    Site.L.Fills.resize(I + 1);
+    Site.L.Fills[I] = std::move(Fills);
+  }
+  if (!Names.empty())
+    Site.L.Notes.push_back("integers of " + Names + " are as the host writes them");
+}
+
+} // namespace restride

@@ -1,0 +1,385 @@
+#include "analysis/program/HostWrites.h"
+
+#include "analysis/program/FunctionVisitor.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/ParentMapContext.h"
+#include "clang/AST/RecordLayout.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace clang;
+
+namespace restride {
+
+static constexpr unsigned MaxDepth = 16;
+
+static const Expr *plain(const Expr *E) {
+  for (;;) {
+    const Expr *Inner = E->IgnoreParenCasts();
+    if (const FullExpr *F = dyn_cast<FullExpr>(Inner))
+      Inner = F->getSubExpr();
+    else if (const MaterializeTemporaryExpr *M = dyn_cast<MaterializeTemporaryExpr>(Inner))
+      Inner = M->getSubExpr();
+    if (Inner == E)
+      return E;
+    E = Inner;
+  }
+}
+
+static llvm::StringRef nameOf(const NamedDecl *D) { return D && D->getDeclName().isIdentifier() ? D->getName() : ""; }
+
+namespace {
+
+/// Follows pointers back to the arrays they lead to.
+class ArrayFinder {
+public:
+  explicit ArrayFinder(const UnitFacts &Facts) : Facts(Facts) {}
+
+  const ValueDecl *arrayOf(const Expr *E) {
+    E = plain(E);
+    if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
+      return isa<VarDecl>(R->getDecl()) ? origin(cast<VarDecl>(R->getDecl())) : nullptr;
+    if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
+      return dyn_cast<FieldDecl>(M->getMemberDecl());
+    if (const CXXMemberCallExpr *M = dyn_cast<CXXMemberCallExpr>(E))
+      return llvm::StringSwitch<bool>(nameOf(M->getMethodDecl())).Cases({"data", "get", "begin", "end", "cbegin", "cend"}, true).Default(false)
+                 ? arrayOf(M->getImplicitObjectArgument())
+                 : nullptr;
+    if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_AddrOf) {
+      const Expr *Inner = plain(U->getSubExpr());
+      if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(Inner))
+        return arrayOf(S->getBase());
+      if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(Inner); O && O->getOperator() == OO_Subscript)
+        return arrayOf(O->getArg(0));
+      return arrayOf(Inner);
+    }
+    if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E); B && B->isAdditiveOp() && B->getType()->isPointerType())
+      return arrayOf(B->getLHS()->getType()->isPointerType() ? B->getLHS() : B->getRHS());
+    return nullptr;
+  }
+
+private:
+  /// Parameters and pointers that lead to one array only, as that array.
+  const ValueDecl *origin(const VarDecl *V) {
+    if (!Active.insert(V).second)
+      return V; // a function that calls itself
+    const ValueDecl *Out = V;
+    const QualType T = V->getType();
+    if (isa<ParmVarDecl>(V)) {
+      const ValueDecl *One = nullptr;
+      bool Same = true;
+      if (auto At = Facts.Arguments.find(V->getLocation().getRawEncoding()); At != Facts.Arguments.end())
+        for (const Expr *A : At->second)
+          if (const ValueDecl *Next = Same ? arrayOf(A) : nullptr; Next != V) {
+            Same &= Next && (!One || One == Next);
+            One = Next;
+          }
+      Out = One && Same ? One : V;
+    } else if (V->getInit() && (T->isReferenceType() || (T->isPointerType() && !isModified(Facts, V)))) {
+      const ValueDecl *Of = arrayOf(V->getInit());
+      Out = Of ? Of : V;
+    }
+    Active.erase(V);
+    return Out;
+  }
+
+  const UnitFacts &Facts;
+  std::set<const VarDecl *> Active;
+};
+
+} // namespace
+
+const ValueDecl *arrayOf(const Expr *E, const UnitFacts &Facts) { return ArrayFinder(Facts).arrayOf(E); }
+
+static bool isContainer(QualType T) {
+  return llvm::StringSwitch<bool>(nameOf(T.getNonReferenceType()->getAsCXXRecordDecl()))
+      .Cases({"vector", "unique_ptr", "array", "valarray"}, true)
+      .Default(false);
+}
+
+namespace {
+
+/// Walks an lvalue from the outside to the array that it lies in.
+class PlaceReader {
+public:
+  PlaceReader(const UnitFacts &Facts, const ASTContext &Context) : Facts(Facts), Context(Context) {}
+
+  std::optional<HostPlace> read(const Expr *E) {
+    return step(E, 0) ? std::optional(std::move(Out)) : std::nullopt;
+  }
+
+private:
+  int64_t sizeOf(QualType T) const { return Context.getTypeSizeInChars(T.getNonReferenceType()).getQuantity(); }
+
+  /// \p E is the array itself, a pointer to its first element.
+  bool root(const Expr *E, unsigned Depth) {
+    E = plain(E);
+    if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && M->getType()->isConstantArrayType())
+      return step(M, Depth); // an array inside of an element
+    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
+    if (const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr; V && V->getType()->isPointerType() && V->getInit() && !isModified(Facts, V))
+      if (const UnaryOperator *U = dyn_cast<UnaryOperator>(plain(V->getInit())); U && U->getOpcode() == UO_AddrOf)
+        return step(U->getSubExpr(), Depth + 1); // P *p = &h[i]
+    Out.Array = arrayOf(E, Facts);
+    return Out.Array && !isa<CXXMemberCallExpr>(E);
+  }
+
+  bool step(const Expr *E, unsigned Depth) {
+    E = plain(E);
+    if (Depth > MaxDepth)
+      return false;
+    if (const MemberExpr *M = dyn_cast<MemberExpr>(E)) {
+      const FieldDecl *F = dyn_cast<FieldDecl>(M->getMemberDecl());
+      if (!F || F->isBitField() || F->getParent()->isDependentType() || !F->getParent()->isCompleteDefinition())
+        return false;
+      if (isContainer(F->getType()))
+        return root(E, Depth);
+      Out.Offset += Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity();
+      if (!M->isArrow())
+        return step(M->getBase(), Depth + 1);
+      return root(M->getBase(), Depth + 1);
+    }
+    if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(E)) {
+      Out.Indices.push_back({S->getIdx(), sizeOf(S->getType())});
+      return root(S->getBase(), Depth + 1);
+    }
+    const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(E);
+    const CXXMemberCallExpr *M = dyn_cast<CXXMemberCallExpr>(E);
+    const bool At = M && nameOf(M->getMethodDecl()) == "at" && M->getNumArgs() == 1;
+    if (At || (O && O->getOperator() == OO_Subscript && O->getNumArgs() == 2)) {
+      const Expr *Object = plain(At ? M->getImplicitObjectArgument() : O->getArg(0));
+      Out.Indices.push_back({At ? M->getArg(0) : O->getArg(1), sizeOf(E->getType())});
+      if (nameOf(Object->getType()->getAsCXXRecordDecl()) == "array" && !isa<DeclRefExpr>(Object))
+        return step(Object, Depth + 1);
+      return isContainer(Object->getType()) && !isa<CXXOperatorCallExpr, ArraySubscriptExpr>(Object) && root(Object, Depth + 1);
+    }
+    if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
+      const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
+      if (V && V->getType()->isReferenceType() && V->getInit() && !isa<ParmVarDecl>(V))
+        return step(V->getInit(), Depth + 1); // P &p = h[i]
+      Out.Array = V;
+      return V && V->isLocalVarDecl() && V->getType()->isRecordType(); // P p; p.x = ...
+    }
+    return false;
+  }
+
+  const UnitFacts &Facts;
+  const ASTContext &Context;
+  HostPlace Out;
+};
+
+class WriteVisitor : public FunctionVisitor<WriteVisitor> {
+public:
+  WriteVisitor(const UnitFacts &Facts, ASTContext &Context) : Facts(Facts), Context(Context) {}
+  HostWrites Out;
+
+  bool VisitBinaryOperator(BinaryOperator *B) {
+    if (skip() || !B->isAssignmentOp())
+      return true;
+    if (onDevice())
+      deviceWrite(B->getLHS());
+    else if (B->getOpcode() == BO_Assign)
+      assign(B->getLHS(), B->getRHS(), B);
+    else
+      unclear(B->getLHS());
+    return true;
+  }
+
+  bool VisitUnaryOperator(UnaryOperator *U) {
+    if (skip())
+      return true;
+    // Through a pointer to an element its members are written by name.
+    const bool IsAddress = U->getOpcode() == UO_AddrOf && !U->getSubExpr()->getType()->isRecordType();
+    if (onDevice() && (U->isIncrementDecrementOp() || IsAddress))
+      deviceWrite(U->getSubExpr());
+    else if (U->isIncrementDecrementOp())
+      unclear(U->getSubExpr());
+    return true;
+  }
+
+  bool VisitCallExpr(CallExpr *C) {
+    if (skip())
+      return true;
+    const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(C);
+    if (O && O->isAssignmentOp() && O->getNumArgs() == 2) {
+      if (onDevice())
+        deviceWrite(O->getArg(0));
+      else if (O->getOperator() == OO_Equal)
+        assign(O->getArg(0), O->getArg(1), O);
+      else
+        unclear(O->getArg(0));
+      return true;
+    }
+    if (onDevice()) {
+      for (const Expr *A : C->arguments())
+        if (A->getType()->isPointerType() && !A->getType()->getPointeeType().isConstQualified())
+          deviceWrite(A);
+    } else if (!O && !isa<CUDAKernelCallExpr>(C))
+      hostCall(C);
+    return true;
+  }
+
+  /// `P p = {i, i + 1};`: an object that is stored as a whole later.
+  bool VisitVarDecl(VarDecl *V) {
+    if (!skip() && !onDevice() && V->isLocalVarDecl() && V->getType()->isRecordType() && !isContainer(V->getType()) && V->getInit()) {
+      HostPlace Place;
+      Place.Array = V;
+      value(Place, V->getInit(), V->getInit(), 0);
+    }
+    return true;
+  }
+
+private:
+  bool skip() const { return !Function || inTemplate(); }
+  bool onDevice() const {
+    return Function->hasAttr<CUDAGlobalAttr>() || (Function->hasAttr<CUDADeviceAttr>() && !Function->hasAttr<CUDAHostAttr>());
+  }
+
+  /// Everything that the lvalue or pointer \p E names may change.
+  void deviceWrite(const Expr *E) {
+    if (const RecordDecl *R = E->getType()->getAsRecordDecl())
+      Out.DeviceRecords.insert(R->getDefinition());
+    for (unsigned Depth = 0; Depth < MaxDepth; ++Depth) {
+      E = plain(E);
+      if (const MemberExpr *M = dyn_cast<MemberExpr>(E)) {
+        Out.DeviceWrites.insert(M->getMemberDecl());
+        E = M->getBase();
+      } else if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(E))
+        E = S->getBase();
+      else if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E))
+        E = U->getSubExpr();
+      else if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E); B && B->isAdditiveOp())
+        E = B->getLHS()->getType()->isPointerType() ? B->getLHS() : B->getRHS();
+      else if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
+        Out.DeviceWrites.insert(R->getDecl());
+        const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
+        if (!V || isa<ParmVarDecl>(V) || !V->getInit() || !(V->getType()->isReferenceType() || V->getType()->isPointerType()))
+          return;
+        E = V->getInit();
+      } else
+        return;
+    }
+  }
+
+  void unclear(const Expr *E) {
+    PlaceReader Reader(Facts, Context);
+    if (std::optional<HostPlace> Place = Reader.read(E))
+      Out.Writes[Place->Array].push_back({*Place, nullptr, E});
+  }
+
+  void assign(const Expr *To, const Expr *What, const Stmt *At) {
+    if (isContainer(To->getType())) {
+      if (const ValueDecl *Array = arrayOf(To, Facts)) // all at once
+        Out.Unclear.insert(Array);
+      return;
+    }
+    PlaceReader Reader(Facts, Context);
+    if (std::optional<HostPlace> Place = Reader.read(To))
+      value(*Place, What, At, 0);
+  }
+
+  /// Integers that \p What gives to \p Place, field by field.
+  void value(HostPlace Place, const Expr *What, const Stmt *At, unsigned Depth) {
+    const Expr *E = plain(What);
+    if (const CXXConstructExpr *C = dyn_cast<CXXConstructExpr>(E); C && C->getNumArgs() == 1)
+      E = plain(C->getArg(0)); // a copy
+    const QualType T = What->getType().getNonReferenceType();
+    if (T->isIntegralOrEnumerationType()) {
+      Out.Writes[Place.Array].push_back({Place, What, At});
+      return;
+    }
+    const RecordDecl *Record = T->getAsRecordDecl();
+    if (const InitListExpr *List = dyn_cast<InitListExpr>(E); List && Depth < MaxDepth) {
+      if (const ArrayType *A = Context.getAsArrayType(T)) {
+        const int64_t Size = Context.getTypeSizeInChars(A->getElementType()).getQuantity();
+        for (unsigned I = 0; I < List->getNumInits(); ++I) {
+          HostPlace One = Place;
+          One.Offset += I * Size;
+          value(One, List->getInit(I), At, Depth + 1);
+        }
+      } else if (Record && !Record->isUnion() && Record->isCompleteDefinition()) {
+        unsigned I = 0;
+        if (const CXXRecordDecl *Class = dyn_cast<CXXRecordDecl>(Record); Class && Class->getNumBases())
+          return;
+        for (const FieldDecl *F : Record->fields()) {
+          if (I >= List->getNumInits() || F->isBitField())
+            return;
+          HostPlace One = Place;
+          One.Offset += Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity();
+          value(One, List->getInit(I++), At, Depth + 1);
+        }
+      }
+      return;
+    }
+    if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E); R && Record) // p[i] = one
+      if (const VarDecl *V = dyn_cast<VarDecl>(R->getDecl()); V && V->isLocalVarDecl())
+        Out.Writes[Place.Array].push_back({Place, R, At});
+  }
+
+  /// Of the runtime, the library and functions that are not seen.
+  void hostCall(const CallExpr *C) {
+    const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
+    llvm::StringRef Name = nameOf(F);
+    if ((Name == "cudaMemcpy" || Name == "cudaMemcpyAsync") && C->getNumArgs() >= 4) {
+      const ValueDecl *To = arrayOf(C->getArg(0), Facts), *From = arrayOf(C->getArg(1), Facts);
+      const DeclRefExpr *Kind = dyn_cast<DeclRefExpr>(plain(C->getArg(3)));
+      llvm::StringRef Direction = Kind ? nameOf(Kind->getDecl()) : "";
+      if (To && From && Direction != "cudaMemcpyDeviceToHost")
+        Out.Copied[To].insert({From, nullptr});
+      return;
+    }
+    if ((Name.ends_with("_memcpy") || Name.ends_with("_memcpyAsync")) && C->getNumArgs() >= 5) { // of one field
+      const UnaryOperator *Address = dyn_cast<UnaryOperator>(C->getArg(1)->IgnoreParenImpCasts());
+      const DeclRefExpr *Member = Address ? dyn_cast<DeclRefExpr>(Address->getSubExpr()) : nullptr;
+      const FieldDecl *Field = Member ? dyn_cast<FieldDecl>(Member->getDecl()) : nullptr;
+      const ValueDecl *To = arrayOf(C->getArg(0), Facts), *From = arrayOf(C->getArg(2), Facts);
+      if (To && From && Field) {
+        Out.Copied[To].insert({From, Field});
+        return;
+      }
+    }
+    if (Name.starts_with("cuda") || Name == "free")
+      return;
+    const bool Exchanges = Name == "swap" || Name == "shuffle" || Name == "random_shuffle" || Name == "iter_swap";
+    if (const CXXMemberCallExpr *M = dyn_cast<CXXMemberCallExpr>(C)) {
+      if (const ValueDecl *Array = arrayOf(M->getImplicitObjectArgument(), Facts); Array && !M->getMethodDecl()->isConst() &&
+          llvm::StringSwitch<bool>(Name).Cases({"push_back", "emplace_back", "assign", "insert", "swap", "emplace"}, true).Default(false))
+        Out.Unclear.insert(Array);
+    }
+    if (!F)
+      return;
+    for (unsigned I = 0; I < C->getNumArgs(); ++I) {
+      const Expr *A = C->getArg(I);
+      const QualType T = I < F->getNumParams() ? F->getParamDecl(I)->getType() : A->getType();
+      const bool Reference = T->isReferenceType(), Constant = (Reference || T->isPointerType()) && T->getPointeeType().isConstQualified();
+      if (Exchanges && Reference) {
+        PlaceReader Reader(Facts, Context);
+        if (std::optional<HostPlace> Place = Reader.read(A))
+          Out.Shuffled.insert(Place->Array);
+      }
+      const bool Handle = Reference || T->isPointerType() || T->isRecordType(); // an iterator
+      const ValueDecl *Array = Handle && !Constant ? arrayOf(A, Facts) : nullptr;
+      if (!Array || (Reference && Array->getType()->isIntegralOrEnumerationType()))
+        continue;
+      if (Exchanges)
+        Out.Shuffled.insert(Array);
+      else if (!F->hasBody(Definition) || F->isInStdNamespace())
+        Out.Unclear.insert(Array);
+    }
+  }
+
+  const UnitFacts &Facts;
+  ASTContext &Context;
+};
+
+} // namespace
+
+HostWrites hostWrites(llvm::ArrayRef<Decl *> Scope, const UnitFacts &Facts, ASTContext &Context) {
+  WriteVisitor Visitor(Facts, Context);
+  for (Decl *D : Scope)
+    Visitor.TraverseDecl(D);
+  return std::move(Visitor.Out);
+}
+
+} // namespace restride

@@ -1,0 +1,49 @@
+// What the host writes into its arrays, and which of them it copies to the GPU.
+// It guides the score and decides nothing about what may be rewritten: what is not
+// plain to see is left out.
+#pragma once
+
+#include "analysis/program/Uses.h"
+
+namespace restride {
+
+/// Where a host expression stores, as an offset in an array.
+struct HostPlace {
+  const clang::ValueDecl *Array = nullptr; ///< a variable, or a member of all objects; null: not seen
+  std::vector<std::pair<const clang::Expr *, int64_t>> Indices; ///< and the bytes of one step
+  int64_t Offset = 0; ///< bytes
+};
+
+/// `array[i].field = value`.
+struct HostWrite {
+  HostPlace Place;
+  const clang::Expr *Value = nullptr;
+  const clang::Stmt *At = nullptr; ///< what the loops stand around
+};
+
+/// A copy to the GPU: of an array, or into one member of each element.
+struct HostCopy {
+  const clang::ValueDecl *From = nullptr;
+  const clang::FieldDecl *Member = nullptr; ///< null: whole elements
+  auto operator<=>(const HostCopy &) const = default;
+};
+
+struct HostWrites {
+  std::map<const clang::ValueDecl *, std::vector<HostWrite>> Writes; ///< of integers; by array
+  /// Arrays that something else changes as well: a function that is not seen, `+=`.
+  std::set<const clang::ValueDecl *> Unclear;
+  std::set<const clang::ValueDecl *> Shuffled; ///< arrays whose entries are exchanged
+  /// By array on the GPU: what is copied there.
+  std::map<const clang::ValueDecl *, std::set<HostCopy>> Copied;
+  /// Members that device code writes, and parameters of kernels through which it does.
+  std::set<const clang::ValueDecl *> DeviceWrites;
+  std::set<const clang::RecordDecl *> DeviceRecords; ///< whole ones
+};
+
+HostWrites hostWrites(llvm::ArrayRef<clang::Decl *> Scope, const UnitFacts &Facts, clang::ASTContext &Context);
+
+/// The array that the pointer \p E leads to: `h.data()`, `&h[0]`, a parameter that all
+/// calls give the same; null: not plain to see.
+const clang::ValueDecl *arrayOf(const clang::Expr *E, const UnitFacts &Facts);
+
+} // namespace restride

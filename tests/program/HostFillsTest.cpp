@@ -1,0 +1,160 @@
+// What the host writes into arrays that kernels take.
+
+#include "tests/program/ProgramOf.h"
+
+using namespace restride;
+
+static const char *const Head = R"(
+namespace std {
+template <class T> struct vector {
+  vector(size_t); T *data(); T &operator[](size_t); T *begin(); T *end(); size_t size() const; void push_back(const T &);
+};
+template <class T> void swap(T &, T &);
+template <class T> void sort(T, T);
+template <class T> const T &min(const T &a, const T &b) { return b < a ? b : a; }
+}
+extern "C" int rand();
+extern "C" double sqrt(double);
+struct Q { int next; float x; int corner[2]; };
+static unsigned hash(unsigned k) { k = (k ^ k >> 16) * 0x7feb352du; return k ^ k >> 15; }
+)";
+
+/// main() fills \p Element arrays h and copies them to d, which \p Kernel takes.
+static Launch launchOf(const std::string &Fill, const std::string &Element = "int",
+                       const std::string &Kernel = "__global__ void k(const E *p, float *o) { o[0] = 1; }") {
+  Program P = programOf(Head + ("typedef " + Element + " E;\n") + Kernel + R"(
+    int main(int argc, char **argv) {
+      int n = argc > 1 ? atoi(argv[1]) : 1000;
+      std::vector<E> h(n);
+      float *o;
+      E *d;
+      cudaMalloc((void **)&d, n * sizeof(E));
+      cudaMalloc((void **)&o, n * sizeof(float));
+      )" + Fill + R"(
+      cudaMemcpy(d, h.data(), n * sizeof(E), cudaMemcpyHostToDevice);
+      k<<<4, 256>>>(d, o);
+    })");
+  EXPECT_EQ(P.Launches.size(), 1u);
+  return P.Launches.empty() ? Launch() : P.Launches[0];
+}
+
+/// The integer at byte \p Offset behind the first parameter.
+static std::optional<int64_t> at(const Launch &L, uint64_t Offset) {
+  if (!L.Fills.empty())
+    for (const Fill &F : L.Fills[0])
+      if (std::optional<std::vector<uint64_t>> Trips = F.tripsAt(Offset))
+        return F.value(*Trips);
+  return std::nullopt;
+}
+
+TEST(HostFills, areFormulasOfThePlace) {
+  Launch L = launchOf("for (int i = 0; i < n; ++i) h[i] = (i * 3 + 1) % n;");
+  EXPECT_EQ(at(L, 4 * 10), 31);
+  EXPECT_EQ(at(L, 4 * 999), (999 * 3 + 1) % 1000);
+  EXPECT_FALSE(at(L, 4 * 1000));
+  EXPECT_FALSE(L.Fills[0][0].Scattered);
+  EXPECT_EQ(L.Notes.back(), "integers of 'p' are as the host writes them");
+}
+
+TEST(HostFills, followVariablesTablesAndFunctions) {
+  Launch L = launchOf(R"(
+      int side = std::min(n, 10), steps[] = {1, side, side * side};
+      auto place = [&](int x, int y) { return y * side + x; };
+      for (int i = 0; i < n; ++i) {
+        int x = i % side, y = i / side % side;
+        h[i] = place(x, y) + steps[i % 3] + (int)sqrt(side * 10.0);
+      })");
+  const int Steps[] = {1, 10, 100};
+  for (int I : {0, 1, 2, 57, 100})
+    EXPECT_EQ(at(L, 4 * I), I % 10 + I / 10 % 10 * 10 + Steps[I % 3] + 10) << I;
+}
+
+TEST(HostFills, ofLoopsInAnyOrderAndDirection) {
+  Launch L = launchOf("for (int i = n / 4 - 1; i >= 0; --i) for (int k = 0; k < 4; k++) h[k * (n / 4) + i] = 10 * i + k;");
+  EXPECT_EQ(at(L, 4 * (3 * 250 + 17)), 173);
+  L = launchOf("for (int i = 0; i < n; i += 2) { h[i] = i; h[i + 1] = -1; }");
+  EXPECT_EQ(at(L, 4 * 6), 6);
+  EXPECT_EQ(at(L, 4 * 7), -1);
+}
+
+TEST(HostFills, ofFieldsHoweverTheyAreWritten) {
+  for (const char *Fill : {"for (int i = 0; i < n; ++i) h[i] = {i + 1, 0.5f, {i, 2 * i}};",
+                           "for (int i = 0; i < n; ++i) { h[i].next = i + 1; h[i].corner[0] = i; h[i].corner[1] = 2 * i; }",
+                           "for (int i = 0; i < n; ++i) { h[i].next = i + 1; for (int c = 0; c < 2; ++c) h[i].corner[c] = (c + 1) * i; }",
+                           "for (int i = 0; i < n; ++i) { Q &q = h[i]; q.next = i + 1; q.corner[0] = i; q.corner[1] = 2 * i; }",
+                           "for (int i = 0; i < n; ++i) { Q q; q.next = i + 1; q.corner[0] = i; q.corner[1] = 2 * i; h[i] = q; }"}) {
+    Launch L = launchOf(Fill, "Q");
+    EXPECT_EQ(at(L, 16 * 7), 8) << Fill;
+    EXPECT_FALSE(at(L, 16 * 7 + 4)) << "a float: " << Fill;
+    EXPECT_EQ(at(L, 16 * 7 + 8), 7) << Fill;
+    EXPECT_EQ(at(L, 16 * 7 + 12), 14) << Fill;
+  }
+}
+
+TEST(HostFills, drawWhatIsUnknownWhereItIsBounded) {
+  Launch L = launchOf("for (int i = 0; i < n; ++i) h[i] = i + hash(i) % 8;");
+  for (int I : {3, 500}) {
+    EXPECT_GE(at(L, 4 * I).value_or(-1), I);
+    EXPECT_LT(at(L, 4 * I).value_or(2000), I + 8);
+  }
+  EXPECT_FALSE(L.Fills[0][0].Scattered);
+  EXPECT_TRUE(launchOf("for (int i = 0; i < n; ++i) h[i] = hash(i) % n;").Fills.at(0)[0].Scattered);
+  EXPECT_TRUE(launchOf("for (int i = 0; i < n; ++i) h[i] = (int)(rand() / 2147483648.0 * n);").Fills.at(0)[0].Shuffled);
+  EXPECT_TRUE(launchOf("for (int i = 0; i < n; ++i) h[i] = i; for (int i = 0; i < n; ++i) std::swap(h[i], h[hash(i) % n]);").Fills.at(0)[0].Shuffled);
+}
+
+TEST(HostFills, areLeftOutWhereSomethingElseMayWrite) {
+  for (const char *Fill : {"for (int i = 0; i < n; ++i) h[i] = hash(i);",                            // no bound
+                           "for (int i = 0; i < n; ++i) h[i] = i; std::sort(h.begin(), h.end());",    // not followed
+                           "for (int i = 0; i < n; ++i) h[i] = i; for (int i = 1; i < n; ++i) h[i] += h[i - 1];",
+                           "for (int i = 0; i < n; ++i) h[i] = i; ++h[3];",
+                           "for (int i = 0; i < n; ++i) h[h[i]] = i;",                                // no stride
+                           "int state = 1; for (int i = 0; i < n; ++i) { state = state * 5 + 1; h[i] = state; }",
+                           "for (int i = 0; i < n; ++i) h.push_back(i);", "while (n) h[--n] = n;"})
+    EXPECT_TRUE(launchOf(Fill).Fills.empty()) << Fill;
+}
+
+TEST(HostFills, areLeftOutWhereTheDeviceWrites) {
+  const char *Fill = "for (int i = 0; i < n; ++i) h[i] = i;", *Records = "for (int i = 0; i < n; ++i) h[i] = {i, 0, {i, i}};";
+  EXPECT_TRUE(launchOf(Fill, "int", "__global__ void k(E *p, float *o) { p[0] = 1; }").Fills.empty());
+  EXPECT_TRUE(launchOf(Fill, "int", "__device__ void f(int *p); __global__ void k(E *p, float *o) { f(p); }").Fills.empty());
+  EXPECT_FALSE(launchOf(Fill, "int", "__global__ void k(E *p, float *o) { o[0] = p[0]; }").Fills.empty());
+  Launch L = launchOf(Records, "Q", "__global__ void k(E *p, float *o) { Q &q = p[0]; q.next = 3; }");
+  EXPECT_FALSE(at(L, 16));
+  EXPECT_EQ(at(L, 16 + 8), 1);
+  EXPECT_TRUE(launchOf(Records, "Q", "__global__ void k(E *p, float *o) { p[1] = p[0]; }").Fills.empty());
+}
+
+TEST(HostFills, takeNoLongerWhereVariablesAreUsedTwice) {
+  for (const char *First : {"i", "hash(i)", "n", "hash(n)"}) {
+    std::string Doubled = std::string("int v0 = ") + First + ";\n";
+    for (unsigned I = 1; I < 60; ++I)
+      Doubled += "int v" + std::to_string(I) + " = v" + std::to_string(I - 1) + " + v" + std::to_string(I - 1) + ";\n";
+    launchOf("for (int i = 0; i < n; ++i) { " + Doubled + " h[i] = v59 % n; }"); // ends
+  }
+}
+
+TEST(HostFills, followPointersThroughFunctions) {
+  Program P = programOf(std::string(Head) + R"(
+    __global__ void k(const int *p, float *o) { o[0] = p[0]; }
+    void fill(std::vector<int> &to, int count) { for (int i = 0; i < count; ++i) to[i] = 2 * i; }
+    void launch(const int *d, float *o, int times = 2) {
+      k<<<4, 256>>>(d, o);
+      if (times) {
+        launch(d, o, times - 1);
+        launch(d, o, times - 1);
+      }
+    }
+    int main() {
+      const int n = 1000;
+      std::vector<int> h(n);
+      int *d; float *o;
+      cudaMalloc((void **)&d, n * sizeof(int));
+      cudaMalloc((void **)&o, n * sizeof(float));
+      fill(h, n);
+      cudaMemcpy(d, &h[0], n * sizeof(int), cudaMemcpyHostToDevice);
+      launch(d, o);
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  EXPECT_EQ(at(P.Launches[0], 4 * 21), 42);
+}
