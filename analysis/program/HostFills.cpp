@@ -3,7 +3,6 @@
 #include "analysis/program/FillFormula.h"
 
 #include "clang/AST/ParentMapContext.h"
-#include "clang/AST/RecordLayout.h"
 #include "clang/AST/StmtCXX.h"
 
 using namespace clang;

@@ -5,7 +5,6 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
-#include "clang/AST/RecordLayout.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace clang;
@@ -59,7 +58,6 @@ public:
     return nullptr;
   }
 
-private:
   /// Parameters and pointers that lead to one array only, as that array.
   const ValueDecl *origin(const VarDecl *V) {
     if (!Active.insert(V).second)
@@ -84,6 +82,7 @@ private:
     return Out;
   }
 
+private:
   const UnitFacts &Facts;
   std::set<const VarDecl *> Active;
 };
@@ -179,10 +178,8 @@ public:
       return true;
     if (onDevice())
       deviceWrite(B->getLHS());
-    else if (B->getOpcode() == BO_Assign)
-      assign(B->getLHS(), B->getRHS(), B);
-    else
-      unclear(B->getLHS());
+    if (onHost())
+      B->getOpcode() == BO_Assign ? assign(B->getLHS(), B->getRHS(), B) : unclear(B->getLHS());
     return true;
   }
 
@@ -193,7 +190,7 @@ public:
     const bool IsAddress = U->getOpcode() == UO_AddrOf && !U->getSubExpr()->getType()->isRecordType();
     if (onDevice() && (U->isIncrementDecrementOp() || IsAddress))
       deviceWrite(U->getSubExpr());
-    else if (U->isIncrementDecrementOp())
+    if (onHost() && U->isIncrementDecrementOp())
       unclear(U->getSubExpr());
     return true;
   }
@@ -205,24 +202,20 @@ public:
     if (O && O->isAssignmentOp() && O->getNumArgs() == 2) {
       if (onDevice())
         deviceWrite(O->getArg(0));
-      else if (O->getOperator() == OO_Equal)
-        assign(O->getArg(0), O->getArg(1), O);
-      else
-        unclear(O->getArg(0));
+      if (onHost())
+        O->getOperator() == OO_Equal ? assign(O->getArg(0), O->getArg(1), O) : unclear(O->getArg(0));
       return true;
     }
-    if (onDevice()) {
-      for (const Expr *A : C->arguments())
-        if (A->getType()->isPointerType() && !A->getType()->getPointeeType().isConstQualified())
-          deviceWrite(A);
-    } else if (!O && !isa<CUDAKernelCallExpr>(C))
+    if (onDevice())
+      deviceCall(C);
+    if (onHost() && !O && !isa<CUDAKernelCallExpr>(C))
       hostCall(C);
     return true;
   }
 
   /// `P p = {i, i + 1};`: an object that is stored as a whole later.
   bool VisitVarDecl(VarDecl *V) {
-    if (!skip() && !onDevice() && V->isLocalVarDecl() && V->getType()->isRecordType() && !isContainer(V->getType()) && V->getInit()) {
+    if (!skip() && onHost() && V->isLocalVarDecl() && V->getType()->isRecordType() && !isContainer(V->getType()) && V->getInit()) {
       HostPlace Place;
       Place.Array = V;
       value(Place, V->getInit(), V->getInit(), 0);
@@ -232,8 +225,20 @@ public:
 
 private:
   bool skip() const { return !Function || inTemplate(); }
-  bool onDevice() const {
-    return Function->hasAttr<CUDAGlobalAttr>() || (Function->hasAttr<CUDADeviceAttr>() && !Function->hasAttr<CUDAHostAttr>());
+  bool onDevice() const { return Function->hasAttr<CUDAGlobalAttr>() || Function->hasAttr<CUDADeviceAttr>(); }
+  bool onHost() const { return !onDevice() || Function->hasAttr<CUDAHostAttr>(); }
+
+  /// What it is given by pointer, and numbers by reference. Members are written by name where that happens.
+  void deviceCall(const CallExpr *C) {
+    const FunctionDecl *F = C->getDirectCallee();
+    const unsigned First = isa<CXXOperatorCallExpr>(C) && F && isa<CXXMethodDecl>(F) ? 1 : 0;
+    for (unsigned I = First; I < C->getNumArgs(); ++I) {
+      const Expr *A = C->getArg(I);
+      const QualType T = F && I - First < F->getNumParams() ? F->getParamDecl(I - First)->getType() : A->getType();
+      const bool Reaches = T->isPointerType() || (T->isReferenceType() && !A->getType()->isRecordType());
+      if (Reaches && !T->getPointeeType().isConstQualified())
+        deviceWrite(A);
+    }
   }
 
   /// Everything that the lvalue or pointer \p E names may change.
@@ -364,7 +369,8 @@ private:
         continue;
       if (Exchanges)
         Out.Shuffled.insert(Array);
-      else if (!F->hasBody(Definition) || F->isInStdNamespace())
+      else if (!F->hasBody(Definition) || F->isInStdNamespace() || I >= Definition->getNumParams() ||
+               ArrayFinder(Facts).origin(Definition->getParamDecl(I)) != Array)
         Out.Unclear.insert(Array);
     }
   }

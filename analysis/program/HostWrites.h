@@ -9,7 +9,7 @@ namespace restride {
 
 /// Where a host expression stores, as an offset in an array.
 struct HostPlace {
-  const clang::ValueDecl *Array = nullptr; ///< a variable, or a member of all objects; null: not seen
+  const clang::ValueDecl *Array = nullptr; ///< a variable, or a member of all objects
   std::vector<std::pair<const clang::Expr *, int64_t>> Indices; ///< and the bytes of one step
   int64_t Offset = 0; ///< bytes
 };

@@ -123,6 +123,30 @@ TEST(HostFills, areLeftOutWhereTheDeviceWrites) {
   EXPECT_FALSE(at(L, 16));
   EXPECT_EQ(at(L, 16 + 8), 1);
   EXPECT_TRUE(launchOf(Records, "Q", "__global__ void k(E *p, float *o) { p[1] = p[0]; }").Fills.empty());
+  for (const char *Callee : {"__device__ void f(int &v) { v = 3; }", "__host__ __device__ void f(int &v) { v = 3; }"})
+    EXPECT_TRUE(launchOf(Fill, "int", std::string(Callee) + " __global__ void k(E *p, float *o) { f(p[1]); }").Fills.empty()) << Callee;
+  L = launchOf(Records, "Q", "__host__ __device__ void f(Q &q) { q.next = 3; } __global__ void k(E *p, float *o) { f(p[1]); }");
+  EXPECT_FALSE(at(L, 16));
+  EXPECT_EQ(at(L, 16 + 8), 1);
+}
+
+TEST(HostFills, ofAFunctionThatFillsTwoArraysAreLeftOut) {
+  Program P = programOf(std::string(Head) + R"(
+    __global__ void k(const int *p, float *o) { o[0] = p[0]; }
+    void clear(int *p, int n) { for (int i = 0; i < n; ++i) p[i] = 0; }
+    int main() {
+      const int n = 1000;
+      int *h = new int[n], *g = new int[n], *d; float *o;
+      cudaMalloc((void **)&d, n * sizeof(int));
+      cudaMalloc((void **)&o, n * sizeof(float));
+      for (int i = 0; i < n; ++i) h[i] = i;
+      clear(h, n);
+      clear(g, n);
+      cudaMemcpy(d, h, n * sizeof(int), cudaMemcpyHostToDevice);
+      k<<<4, 256>>>(d, o);
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  EXPECT_TRUE(P.Launches[0].Fills.empty());
 }
 
 TEST(HostFills, takeNoLongerWhereVariablesAreUsedTwice) {
