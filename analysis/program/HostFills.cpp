@@ -9,6 +9,9 @@ using namespace clang;
 
 namespace restride {
 
+/// Trips of one loop, and bytes that one moves by: no array is larger.
+static constexpr uint64_t Largest = uint64_t(1) << 40;
+
 namespace {
 
 /// What stands around a statement in its function.
@@ -41,7 +44,7 @@ static std::optional<Around> around(const Stmt *At, const Evaluator &Values, AST
       continue;
     if (const ForStmt *For = dyn_cast<ForStmt>(Parent); For && For->getBody() == Child) {
       std::optional<Evaluator::CountedLoop> Loop = Values.countedLoop(For);
-      if (!Loop || !Loop->Trips)
+      if (!Loop || !Loop->Trips || Loop->Trips > Largest)
         return std::nullopt;
       Out.Loops.insert(Out.Loops.begin(), *Loop);
       Out.Outermost = For;
@@ -77,8 +80,10 @@ static bool findStrides(const HostPlace &P, const Around &Where, Fill &F, const 
   std::vector<int64_t> Strides;
   for (size_t I = 0; I < Trips.size(); ++I) {
     Trips[I] = F.Loops[I].Trips > 1;
-    Strides.push_back(Place.value(Trips) - First);
+    Strides.push_back(int64_t(uint64_t(Place.value(Trips)) - uint64_t(First)));
     Trips[I] = 0;
+    if (const double Bytes = std::abs(double(Strides.back())); Bytes > Largest || Bytes * double(F.Loops[I].Trips) > 1024.0 * Largest)
+      return false;
   }
   // The same at a few more trips.
   for (unsigned Probe = 1; Probe <= 8; ++Probe) {

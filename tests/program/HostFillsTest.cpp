@@ -110,7 +110,8 @@ TEST(HostFills, areLeftOutWhereSomethingElseMayWrite) {
                            "for (int i = 0; i < n; ++i) h[i] = i; ++h[3];",
                            "for (int i = 0; i < n; ++i) h[h[i]] = i;",                                // no stride
                            "int state = 1; for (int i = 0; i < n; ++i) { state = state * 5 + 1; h[i] = state; }",
-                           "for (int i = 0; i < n; ++i) h.push_back(i);", "while (n) h[--n] = n;"})
+                           "for (int i = 0; i < n; ++i) h.push_back(i);",
+                           "for (long i = 0; i < 1L << 62; ++i) h[i % n] = 0;", "for (long i = 0; i < n; ++i) h[i << 60] = 0;", "while (n) h[--n] = n;"})
     EXPECT_TRUE(launchOf(Fill).Fills.empty()) << Fill;
 }
 
