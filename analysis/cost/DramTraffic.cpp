@@ -62,26 +62,28 @@ public:
         Lines[T.Sector * SectorBytes >> ptx::RangeBits].push_back(T.Sector / (LineBytes / SectorBytes));
   }
 
-  /// Of all addresses between, touched or not.
+  /// Of all lines between the first and the last, by pointer.
   double span() const {
     double Sum = 0;
-    for (const auto &[Pointer, Seen] : Lines) {
-      auto [Low, High] = std::minmax_element(Seen.begin(), Seen.end());
-      Sum += double(*High - *Low + 1) * LineBytes;
-    }
+    for (const auto &[Pointer, Seen] : Lines)
+      Sum += span(Seen);
     return Sum;
   }
 
+  /// Of those of them that are touched.
   double bytes() const {
     double Sum = 0;
-    for (const auto &[Pointer, Seen] : Lines) {
-      auto [Low, High] = std::minmax_element(Seen.begin(), Seen.end());
-      Sum += double(*High - *Low + 1) * share(Seen) * LineBytes;
-    }
+    for (const auto &[Pointer, Seen] : Lines)
+      Sum += span(Seen) * share(Seen);
     return Sum;
   }
 
 private:
+  static double span(ArrayRef<uint64_t> Seen) {
+    auto [Low, High] = std::minmax_element(Seen.begin(), Seen.end());
+    return double(*High - *Low + 1) * LineBytes;
+  }
+
   /// Of all lines, by the period of which the fewest remainders are seen.
   static double share(ArrayRef<uint64_t> Seen) {
     constexpr unsigned Longest = 128; // lines: a tile of 128 records of 128 bytes
@@ -296,7 +298,8 @@ DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const 
   if (KnownFootprint > 0)
     Range = std::min(Range, KnownFootprint);
   D.MissShare = Range > G.L2RandomBytes ? 1 - G.L2RandomBytes / Range : 0;
-  D.Translations *= Random.span() > G.TlbBytes ? 1 - G.TlbBytes / Random.span() : 0;
+  double Span = Random.span();
+  D.Translations *= Span > G.TlbBytes ? 1 - G.TlbBytes / Span : 0;
   return D;
 }
 

@@ -19,8 +19,7 @@ static constexpr double LaunchNoise = 0.2;
 static constexpr double AssumptionNoise = 0.05;
 
 static bool isAssumed(const KernelCost &K, const KernelLaunch &L) {
-  bool Indices = L.Facts.Orders.empty() && !L.Facts.Scatters && any_of(K.Accesses, [](const AccessCost &A) { return A.Indirect; });
-  return Indices || any_of(K.Flow, [](const FlowNode &N) { return N.Trips > 0 && !N.Counted; });
+  return guessesIndices(K, L.Facts) || any_of(K.Flow, [](const FlowNode &N) { return N.Trips > 0 && !N.Counted; });
 }
 
 static double noiseCycles(const KernelCost &K, const KernelLaunch &L, const Gpu &G) {

@@ -206,11 +206,14 @@ static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, cons
   return K;
 }
 
+bool guessesIndices(const KernelCost &K, const ptx::LaunchFacts &Facts) {
+  return Facts.Orders.empty() && !Facts.Scatters && any_of(K.Accesses, [](const AccessCost &A) { return A.Indirect; });
+}
+
 KernelCost throughputCost(const ptx::Module &M, const ptx::Function &F, const KernelLaunch &L, const Gpu &G,
                           WeightedCfg *Cfg) {
   KernelCost K = costAsGiven(M, F, L, G, Cfg);
-  bool Indirect = any_of(K.Accesses, [](const AccessCost &A) { return A.Indirect; });
-  if (!Indirect || !L.Facts.Orders.empty() || L.Facts.Scatters)
+  if (!guessesIndices(K, L.Facts))
     return K;
   // Nobody says how the indices lie. The geometric mean of both extremes weighs
   // how much a layout gains in one against how much it loses in the other.

@@ -34,6 +34,9 @@ double join(const Terms &T, double PNorm);
 /// "issue", "l1", "l2", "dram" or "latency", whichever is largest.
 std::string boundBy(const Terms &T);
 
+/// Some of \p K's accesses follow loaded indices, and nobody says how these lie.
+bool guessesIndices(const KernelCost &K, const ptx::LaunchFacts &Facts);
+
 /// Cost of one launch of \p F. \p Cfg, if given, receives the weighted graph
 /// with the latency of each node as its cost.
 KernelCost throughputCost(const ptx::Module &M, const ptx::Function &F, const KernelLaunch &L, const Gpu &G,

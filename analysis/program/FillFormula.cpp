@@ -12,9 +12,12 @@ namespace restride {
 static constexpr unsigned MaxDepth = 32;
 static constexpr size_t MaxNodes = 256, MaxElements = 32;
 
-FillFormula::FillFormula(llvm::ArrayRef<const VarDecl *> Counters, const Stmt *Outermost, const Evaluator &Values, const UnitFacts &Facts,
+FillFormula::FillFormula(llvm::ArrayRef<Evaluator::CountedLoop> Loops, const Stmt *Outermost, const Evaluator &Values, const UnitFacts &Facts,
                          ASTContext &Context)
-    : Counters(Counters.begin(), Counters.end()), Outermost(Outermost), Values(Values), Facts(Facts), Context(Context) {}
+    : Outermost(Outermost), Values(Values), Facts(Facts), Context(Context) {
+  for (const Evaluator::CountedLoop &L : Loops)
+    Counters.push_back(L.Counter);
+}
 
 uint32_t FillFormula::push(FillNode N) {
   Nodes.push_back(N);

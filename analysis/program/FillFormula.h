@@ -8,10 +8,9 @@ namespace restride {
 
 class FillFormula {
 public:
-  /// \p Counters are the loops' variables, in the order of Fill::Loops; what
-  /// changes inside of \p Outermost, the loop around all of them, is not known.
-  /// Null: there is none.
-  FillFormula(llvm::ArrayRef<const clang::VarDecl *> Counters, const clang::Stmt *Outermost, const Evaluator &Values,
+  /// \p Loops are in the order of Fill::Loops; what changes inside of \p Outermost,
+  /// the loop around all of them, is not known. Null: there is none.
+  FillFormula(llvm::ArrayRef<Evaluator::CountedLoop> Loops, const clang::Stmt *Outermost, const Evaluator &Values,
               const UnitFacts &Facts, clang::ASTContext &Context);
 
   /// Adds \p E, an integer. The last node is its value.

@@ -59,13 +59,10 @@ static std::optional<Around> around(const Stmt *At, const Evaluator &Values, AST
   return Out;
 }
 
-/// The place of \p W as a first byte and a stride for each of \p Loops; false: it is
-/// not the sum of such strides, or two trips write one byte.
+/// The place of \p P as a first byte and a stride for each loop; false: it is not the
+/// sum of such strides.
 static bool findStrides(const HostPlace &P, const Around &Where, Fill &F, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
-  std::vector<const VarDecl *> Counters;
-  for (const Evaluator::CountedLoop &L : Where.Loops)
-    Counters.push_back(L.Counter);
-  FillFormula Offset(Counters, Where.Outermost, Values, Facts, Context);
+  FillFormula Offset(Where.Loops, Where.Outermost, Values, Facts, Context);
   uint32_t Sum = Offset.constant(P.Offset);
   for (const auto &[Index, Size] : P.Indices) {
     const uint32_t Value = Offset.add(Index);
@@ -108,14 +105,6 @@ static bool findStrides(const HostPlace &P, const Around &Where, Fill &F, const 
   if (Begin < 0)
     return false;
   F.Begin = Begin;
-  std::vector<FillLoop> Sorted = F.Loops;
-  llvm::sort(Sorted, [](const FillLoop &A, const FillLoop &B) { return A.Stride > B.Stride; });
-  int64_t Inner = F.Bytes; // bytes that the loops with smaller strides cover
-  for (const FillLoop &L : llvm::reverse(Sorted)) {
-    if (L.Stride && L.Stride < Inner)
-      return false;
-    Inner += L.Stride * int64_t(L.Trips - 1);
-  }
   return true;
 }
 
@@ -134,6 +123,17 @@ static void sortLoops(Fill &F) {
   F.Loops = std::move(Sorted);
 }
 
+/// Two trips of \p F, whose loops are sorted, write one byte.
+static bool overlapsItself(const Fill &F) {
+  int64_t Inner = F.Bytes; // bytes that the loops with smaller strides cover
+  for (const FillLoop &L : llvm::reverse(F.Loops)) {
+    if (L.Stride && L.Stride < Inner)
+      return true;
+    Inner += L.Stride * int64_t(L.Trips - 1);
+  }
+  return false;
+}
+
 static std::optional<Written> written(const HostWrite &W, bool Shuffled, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
   std::optional<Around> Where = around(W.At, Values, Context);
   if (!Where)
@@ -143,15 +143,13 @@ static std::optional<Written> written(const HostWrite &W, bool Shuffled, const E
   Fill &F = Out.F;
   F.Bytes = Context.getTypeSizeInChars(W.Value->getType()).getQuantity();
   F.Shuffled = Shuffled;
-  std::vector<const VarDecl *> Counters;
   for (const Evaluator::CountedLoop &L : Where->Loops) {
-    Counters.push_back(L.Counter);
     F.Loops.push_back({L.First, L.Step, L.Trips, 0});
     Out.Times *= double(L.Trips);
   }
   if (!findStrides(W.Place, *Where, F, Values, Facts, Context))
     return std::nullopt;
-  FillFormula Value(Counters, Where->Outermost, Values, Facts, Context);
+  FillFormula Value(Where->Loops, Where->Outermost, Values, Facts, Context);
   const uint32_t Node = Value.add(W.Value);
   if (Node + 1 != Value.Nodes.size()) // a parameter or the like, computed before
     Value.binary(FillNode::Op::Add, Node, Value.constant(0));
@@ -162,6 +160,8 @@ static std::optional<Written> written(const HostWrite &W, bool Shuffled, const E
     F.Shuffled = true; // any number
   }
   sortLoops(F);
+  if (overlapsItself(F))
+    return std::nullopt;
   F.Scattered = isScattered(F);
   return Out;
 }

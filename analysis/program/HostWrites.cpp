@@ -4,7 +4,6 @@
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/ParentMapContext.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace clang;
@@ -13,160 +12,7 @@ namespace restride {
 
 static constexpr unsigned MaxDepth = 16;
 
-static const Expr *plain(const Expr *E) {
-  for (;;) {
-    const Expr *Inner = E->IgnoreParenCasts();
-    if (const FullExpr *F = dyn_cast<FullExpr>(Inner))
-      Inner = F->getSubExpr();
-    else if (const MaterializeTemporaryExpr *M = dyn_cast<MaterializeTemporaryExpr>(Inner))
-      Inner = M->getSubExpr();
-    if (Inner == E)
-      return E;
-    E = Inner;
-  }
-}
-
-static llvm::StringRef nameOf(const NamedDecl *D) { return D && D->getDeclName().isIdentifier() ? D->getName() : ""; }
-
 namespace {
-
-/// Follows pointers back to the arrays they lead to.
-class ArrayFinder {
-public:
-  explicit ArrayFinder(const UnitFacts &Facts) : Facts(Facts) {}
-
-  const ValueDecl *arrayOf(const Expr *E) {
-    E = plain(E);
-    if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
-      return isa<VarDecl>(R->getDecl()) ? origin(cast<VarDecl>(R->getDecl())) : nullptr;
-    if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
-      return dyn_cast<FieldDecl>(M->getMemberDecl());
-    if (const CXXMemberCallExpr *M = dyn_cast<CXXMemberCallExpr>(E))
-      return llvm::StringSwitch<bool>(nameOf(M->getMethodDecl())).Cases({"data", "get", "begin", "end", "cbegin", "cend"}, true).Default(false)
-                 ? arrayOf(M->getImplicitObjectArgument())
-                 : nullptr;
-    if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_AddrOf) {
-      const Expr *Inner = plain(U->getSubExpr());
-      if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(Inner))
-        return arrayOf(S->getBase());
-      if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(Inner); O && O->getOperator() == OO_Subscript)
-        return arrayOf(O->getArg(0));
-      return arrayOf(Inner);
-    }
-    if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E); B && B->isAdditiveOp() && B->getType()->isPointerType())
-      return arrayOf(B->getLHS()->getType()->isPointerType() ? B->getLHS() : B->getRHS());
-    return nullptr;
-  }
-
-  /// Parameters and pointers that lead to one array only, as that array.
-  const ValueDecl *origin(const VarDecl *V) {
-    if (!Active.insert(V).second)
-      return V; // a function that calls itself
-    const ValueDecl *Out = V;
-    const QualType T = V->getType();
-    if (isa<ParmVarDecl>(V)) {
-      const ValueDecl *One = nullptr;
-      bool Same = true;
-      if (auto At = Facts.Arguments.find(V->getLocation().getRawEncoding()); At != Facts.Arguments.end())
-        for (const Expr *A : At->second)
-          if (const ValueDecl *Next = Same ? arrayOf(A) : nullptr; Next != V) {
-            Same &= Next && (!One || One == Next);
-            One = Next;
-          }
-      Out = One && Same ? One : V;
-    } else if (V->getInit() && (T->isReferenceType() || (T->isPointerType() && !isModified(Facts, V)))) {
-      const ValueDecl *Of = arrayOf(V->getInit());
-      Out = Of ? Of : V;
-    }
-    Active.erase(V);
-    return Out;
-  }
-
-private:
-  const UnitFacts &Facts;
-  std::set<const VarDecl *> Active;
-};
-
-} // namespace
-
-const ValueDecl *arrayOf(const Expr *E, const UnitFacts &Facts) { return ArrayFinder(Facts).arrayOf(E); }
-
-static bool isContainer(QualType T) {
-  return llvm::StringSwitch<bool>(nameOf(T.getNonReferenceType()->getAsCXXRecordDecl()))
-      .Cases({"vector", "unique_ptr", "array", "valarray"}, true)
-      .Default(false);
-}
-
-namespace {
-
-/// Walks an lvalue from the outside to the array that it lies in.
-class PlaceReader {
-public:
-  PlaceReader(const UnitFacts &Facts, const ASTContext &Context) : Facts(Facts), Context(Context) {}
-
-  std::optional<HostPlace> read(const Expr *E) {
-    return step(E, 0) ? std::optional(std::move(Out)) : std::nullopt;
-  }
-
-private:
-  int64_t sizeOf(QualType T) const { return Context.getTypeSizeInChars(T.getNonReferenceType()).getQuantity(); }
-
-  /// \p E is the array itself, a pointer to its first element.
-  bool root(const Expr *E, unsigned Depth) {
-    E = plain(E);
-    if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && M->getType()->isConstantArrayType())
-      return step(M, Depth); // an array inside of an element
-    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
-    if (const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr; V && V->getType()->isPointerType() && V->getInit() && !isModified(Facts, V))
-      if (const UnaryOperator *U = dyn_cast<UnaryOperator>(plain(V->getInit())); U && U->getOpcode() == UO_AddrOf)
-        return step(U->getSubExpr(), Depth + 1); // P *p = &h[i]
-    Out.Array = arrayOf(E, Facts);
-    return Out.Array && !isa<CXXMemberCallExpr>(E);
-  }
-
-  bool step(const Expr *E, unsigned Depth) {
-    E = plain(E);
-    if (Depth > MaxDepth)
-      return false;
-    if (const MemberExpr *M = dyn_cast<MemberExpr>(E)) {
-      const FieldDecl *F = dyn_cast<FieldDecl>(M->getMemberDecl());
-      if (!F || F->isBitField() || F->getParent()->isDependentType() || !F->getParent()->isCompleteDefinition())
-        return false;
-      if (isContainer(F->getType()))
-        return root(E, Depth);
-      Out.Offset += Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity();
-      if (!M->isArrow())
-        return step(M->getBase(), Depth + 1);
-      return root(M->getBase(), Depth + 1);
-    }
-    if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(E)) {
-      Out.Indices.push_back({S->getIdx(), sizeOf(S->getType())});
-      return root(S->getBase(), Depth + 1);
-    }
-    const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(E);
-    const CXXMemberCallExpr *M = dyn_cast<CXXMemberCallExpr>(E);
-    const bool At = M && nameOf(M->getMethodDecl()) == "at" && M->getNumArgs() == 1;
-    if (At || (O && O->getOperator() == OO_Subscript && O->getNumArgs() == 2)) {
-      const Expr *Object = plain(At ? M->getImplicitObjectArgument() : O->getArg(0));
-      Out.Indices.push_back({At ? M->getArg(0) : O->getArg(1), sizeOf(E->getType())});
-      if (nameOf(Object->getType()->getAsCXXRecordDecl()) == "array" && !isa<DeclRefExpr>(Object))
-        return step(Object, Depth + 1);
-      return isContainer(Object->getType()) && !isa<CXXOperatorCallExpr, ArraySubscriptExpr>(Object) && root(Object, Depth + 1);
-    }
-    if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
-      const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
-      if (V && V->getType()->isReferenceType() && V->getInit() && !isa<ParmVarDecl>(V))
-        return step(V->getInit(), Depth + 1); // P &p = h[i]
-      Out.Array = V;
-      return V && V->isLocalVarDecl() && V->getType()->isRecordType(); // P p; p.x = ...
-    }
-    return false;
-  }
-
-  const UnitFacts &Facts;
-  const ASTContext &Context;
-  HostPlace Out;
-};
 
 class WriteVisitor : public FunctionVisitor<WriteVisitor> {
 public:
@@ -246,7 +92,7 @@ private:
     if (const RecordDecl *R = E->getType()->getAsRecordDecl())
       Out.DeviceRecords.insert(R->getDefinition());
     for (unsigned Depth = 0; Depth < MaxDepth; ++Depth) {
-      E = plain(E);
+      E = withoutCasts(E);
       if (const MemberExpr *M = dyn_cast<MemberExpr>(E)) {
         Out.DeviceWrites.insert(M->getMemberDecl());
         E = M->getBase();
@@ -268,8 +114,7 @@ private:
   }
 
   void unclear(const Expr *E) {
-    PlaceReader Reader(Facts, Context);
-    if (std::optional<HostPlace> Place = Reader.read(E))
+    if (std::optional<HostPlace> Place = placeOf(E, Facts, Context))
       Out.Writes[Place->Array].push_back({*Place, nullptr, E});
   }
 
@@ -279,16 +124,15 @@ private:
         Out.Unclear.insert(Array);
       return;
     }
-    PlaceReader Reader(Facts, Context);
-    if (std::optional<HostPlace> Place = Reader.read(To))
+    if (std::optional<HostPlace> Place = placeOf(To, Facts, Context))
       value(*Place, What, At, 0);
   }
 
   /// Integers that \p What gives to \p Place, field by field.
   void value(HostPlace Place, const Expr *What, const Stmt *At, unsigned Depth) {
-    const Expr *E = plain(What);
+    const Expr *E = withoutCasts(What);
     if (const CXXConstructExpr *C = dyn_cast<CXXConstructExpr>(E); C && C->getNumArgs() == 1)
-      E = plain(C->getArg(0)); // a copy
+      E = withoutCasts(C->getArg(0)); // a copy
     const QualType T = What->getType().getNonReferenceType();
     if (T->isIntegralOrEnumerationType()) {
       Out.Writes[Place.Array].push_back({Place, What, At});
@@ -325,11 +169,11 @@ private:
   /// Of the runtime, the library and functions that are not seen.
   void hostCall(const CallExpr *C) {
     const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
-    llvm::StringRef Name = nameOf(F);
+    llvm::StringRef Name = identifierOf(F);
     if ((Name == "cudaMemcpy" || Name == "cudaMemcpyAsync") && C->getNumArgs() >= 4) {
       const ValueDecl *To = arrayOf(C->getArg(0), Facts), *From = arrayOf(C->getArg(1), Facts);
-      const DeclRefExpr *Kind = dyn_cast<DeclRefExpr>(plain(C->getArg(3)));
-      llvm::StringRef Direction = Kind ? nameOf(Kind->getDecl()) : "";
+      const DeclRefExpr *Kind = dyn_cast<DeclRefExpr>(withoutCasts(C->getArg(3)));
+      llvm::StringRef Direction = Kind ? identifierOf(Kind->getDecl()) : "";
       if (To && From && Direction != "cudaMemcpyDeviceToHost")
         Out.Copied[To].insert({From, nullptr});
       return;
@@ -358,11 +202,9 @@ private:
       const Expr *A = C->getArg(I);
       const QualType T = I < F->getNumParams() ? F->getParamDecl(I)->getType() : A->getType();
       const bool Reference = T->isReferenceType(), Constant = (Reference || T->isPointerType()) && T->getPointeeType().isConstQualified();
-      if (Exchanges && Reference) {
-        PlaceReader Reader(Facts, Context);
-        if (std::optional<HostPlace> Place = Reader.read(A))
+      if (Exchanges && Reference)
+        if (std::optional<HostPlace> Place = placeOf(A, Facts, Context))
           Out.Shuffled.insert(Place->Array);
-      }
       const bool Handle = Reference || T->isPointerType() || T->isRecordType(); // an iterator
       const ValueDecl *Array = Handle && !Constant ? arrayOf(A, Facts) : nullptr;
       if (!Array || (Reference && Array->getType()->isIntegralOrEnumerationType()))
@@ -370,7 +212,7 @@ private:
       if (Exchanges)
         Out.Shuffled.insert(Array);
       else if (!F->hasBody(Definition) || F->isInStdNamespace() || I >= Definition->getNumParams() ||
-               ArrayFinder(Facts).origin(Definition->getParamDecl(I)) != Array)
+               arrayOf(Definition->getParamDecl(I), Facts) != Array)
         Out.Unclear.insert(Array);
     }
   }

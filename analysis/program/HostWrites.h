@@ -3,16 +3,9 @@
 // plain to see is left out.
 #pragma once
 
-#include "analysis/program/Uses.h"
+#include "analysis/program/HostPlaces.h"
 
 namespace restride {
-
-/// Where a host expression stores, as an offset in an array.
-struct HostPlace {
-  const clang::ValueDecl *Array = nullptr; ///< a variable, or a member of all objects
-  std::vector<std::pair<const clang::Expr *, int64_t>> Indices; ///< and the bytes of one step
-  int64_t Offset = 0; ///< bytes
-};
 
 /// `array[i].field = value`.
 struct HostWrite {
@@ -41,9 +34,5 @@ struct HostWrites {
 };
 
 HostWrites hostWrites(llvm::ArrayRef<clang::Decl *> Scope, const UnitFacts &Facts, clang::ASTContext &Context);
-
-/// The array that the pointer \p E leads to: `h.data()`, `&h[0]`, a parameter that all
-/// calls give the same; null: not plain to see.
-const clang::ValueDecl *arrayOf(const clang::Expr *E, const UnitFacts &Facts);
 
 } // namespace restride

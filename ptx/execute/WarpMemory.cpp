@@ -26,7 +26,7 @@ DataIntegers WarpMemory::data(const MicroOp &Op) const {
 }
 
 std::optional<uint64_t> WarpMemory::ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const {
-  const PointerPlace *Behind = Op.Float || Op.IsPointer ? nullptr : P.Addresses.pointerBehind(Address);
+  const PointerPlace *Behind = P.Addresses.pointerBehind(Address);
   if (!Behind || Behind->Position >= Facts.Orders.size() || Facts.Orders[Behind->Position] == IndexOrder::Random)
     return std::nullopt;
   uint64_t Count = std::max<uint64_t>(Facts.Elements, 1);
@@ -39,8 +39,8 @@ std::optional<uint64_t> WarpMemory::ordered(const MicroOp &Op, unsigned Lane, ui
   return data().near(Lane, Address, 64) % Count;
 }
 
-std::optional<StoredValue> WarpMemory::known(const MicroOp &Op, uint64_t Address) const {
-  const PointerPlace *Behind = Op.Float || Op.IsPointer ? nullptr : P.Addresses.pointerBehind(Address);
+std::optional<StoredValue> WarpMemory::known(uint64_t Address) const {
+  const PointerPlace *Behind = P.Addresses.pointerBehind(Address);
   if (!Behind || Behind->Position >= Facts.Known.size() || !Facts.Known[Behind->Position])
     return std::nullopt;
   const std::optional<uint64_t> Offset = sourceOffset(Address, originOf(Address));
@@ -138,10 +138,10 @@ StoredValue WarpMemory::read(const MicroOp &Op, Space Where, unsigned Lane, uint
   }
   if (V)
     return *V;
-  if (Where == Space::Global && !knowsNothing()) {
+  if (Where == Space::Global && mayKnow(Op)) {
     if (std::optional<uint64_t> Entry = ordered(Op, Lane, Address))
       return {*Entry, false};
-    if (std::optional<StoredValue> Known = known(Op, Address))
+    if (std::optional<StoredValue> Known = known(Address))
       return *Known;
   }
   // Local memory of different lanes is different memory.
@@ -167,7 +167,7 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
   };
   // An argument is the same for all lanes, and looking it up takes time.
   const bool Uniform = Where == Space::Param && unsigned(Op.Address) >= P.Registers;
-  const bool IsLeaf = Where == Space::Global && knowsNothing();
+  const bool IsLeaf = Where == Space::Global && !mayKnow(Op);
   const DataIntegers Data = data(Op);
   Origin Seen;
   const bool IsPlain = !Data.Local && !(Op.IsPointer && Op.Bits == 64); // as leaf() has it

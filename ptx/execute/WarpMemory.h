@@ -48,12 +48,14 @@ private:
   /// The pseudo-random value behind \p Address.
   static uint64_t leaf(const MicroOp &Op, const DataIntegers &Data, unsigned Lane, uint64_t Address);
 
-  /// Data are all leaves.
+  /// No loaded integer is known: data are all leaves.
   bool knowsNothing() const { return Facts.Orders.empty() && Facts.Known.empty(); }
+  /// What \p Op loads may be known; floating-point values and pointers never are.
+  bool mayKnow(const MicroOp &Op) const { return !Op.Float && !Op.IsPointer && !knowsNothing(); }
   /// The entry of an array of indices that are not random; none: it is a leaf.
   std::optional<uint64_t> ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const;
   /// The integer at the global \p Address, if that is known.
-  std::optional<StoredValue> known(const MicroOp &Op, uint64_t Address) const;
+  std::optional<StoredValue> known(uint64_t Address) const;
   void load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);
   void store(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, const RegisterFile &R);
   void atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);

@@ -1,5 +1,6 @@
 #include "rewriter/decide/Decide.h"
 #include "rewriter/command/Unread.h"
+#include "rewriter/decide/Fastest.h"
 #include "rewriter/decide/LayoutRules.h"
 
 namespace restride {
@@ -17,22 +18,6 @@ static llvm::Error illegal(const StructRule &Rule, llvm::ArrayRef<Report::Refusa
     if (R.Layout.empty() || R.Layout == Rule.Layout)
       return llvm::createStringError(Message + ": " + R.At.File + ":" + std::to_string(R.At.Line) + ":" + std::to_string(R.At.Column) + ": " + R.Reason);
   return llvm::createStringError(Message);
-}
-
-static cost::Choice fastest(llvm::ArrayRef<cost::Score> Scores, const Options &O) { return cost::choose(Scores, 0, leastGain(O)); }
-
-/// Of tiles that are predicted alike the largest: a field's bytes lie together for longer, which has no price. On an H200
-/// asta128 took 0.95 to 1.01 of asta32's time in eight programs where both are predicted alike (docs/cost-model.md).
-static size_t largestTile(size_t Winner, llvm::ArrayRef<const Trial *> Good, llvm::ArrayRef<cost::Score> Scores, const Options &O) {
-  constexpr double Alike = 1.001;
-  auto IsTile = [&](size_t I) { return Good[I]->L->name().starts_with("asta"); };
-  if (O.Model != CostModel::Throughput || Winner == 0 || !IsTile(Winner))
-    return Winner;
-  size_t Out = Winner;
-  for (size_t I = 0; I < Good.size(); ++I)
-    if (IsTile(I) && Scores[I].total() < Scores[Winner].total() * Alike && Good[I]->L->countGranule() > Good[Out]->L->countGranule())
-      Out = I;
-  return Out;
 }
 
 static const Trial *choose(const std::vector<Trial> &All, const Options &O, Report::Candidate &Out) {
@@ -53,10 +38,10 @@ static const Trial *choose(const std::vector<Trial> &All, const Options &O, Repo
     Out.Outcome = Report::Status::Refused;
     return nullptr;
   }
-  cost::Choice Choice = fastest(Scores, O);
+  cost::Choice Choice = fastest(Good, Scores, leastGain(O), modelOf(O));
   Out.Outcome = Choice.Winner == 0 ? Report::Status::Kept : Report::Status::Rewritten;
   Out.PredictedSpeedup = Choice.Winner == 0 ? 1 : Choice.Speedup;
-  return Good[largestTile(Choice.Winner, Good, Scores, O)];
+  return Good[Choice.Winner];
 }
 
 /// Some kernel takes both.
@@ -88,7 +73,7 @@ static void lookAgain(size_t I, Plan &Found, Report::Candidate &Described, const
       Scores.push_back(T.Score);
       Good.push_back(&T);
     }
-  const Trial &Winner = *Good[fastest(Scores, In.O).Winner];
+  const Trial &Winner = *Good[fastest(Good, Scores, leastGain(In.O), modelOf(In.O)).Winner];
   if (Winner.L == Found[I])
     return;
   Found = Winner.Layouts;

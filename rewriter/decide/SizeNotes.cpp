@@ -1,17 +1,19 @@
 #include "rewriter/decide/SizeNotes.h"
 
+#include "rewriter/decide/Fastest.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 namespace restride {
 
-/// The layout to take where all arrays have the size number \p Size.
+/// The layout to take where all arrays have the size number \p Size; the thesis's model scores one size only.
 static llvm::StringRef winnerAt(size_t Size, llvm::ArrayRef<const Trial *> Trials, double MinSpeedup) {
   std::vector<cost::Score> Scores(Trials.size());
   for (size_t T = 0; T < Trials.size(); ++T) {
     Scores[T].Cycles = Trials[T]->Score.AtSizes[Size];
     Scores[T].NoiseCycles = Trials[T]->Score.NoiseCycles;
   }
-  return Trials[cost::choose(Scores, 0, MinSpeedup).Winner]->L->name();
+  return Trials[fastest(Trials, Scores, MinSpeedup, cost::Model::Throughput).Winner]->L->name();
 }
 
 void noteSizes(llvm::MutableArrayRef<Trial> Trials, double MinSpeedup) {

@@ -1,0 +1,90 @@
+// How often the host's loops run what is in them.
+
+#include "analysis/program/Evaluate.h"
+
+#include "clang/AST/ParentMapContext.h"
+#include "clang/AST/StmtCXX.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace clang;
+
+namespace restride {
+
+/// `for (int i = a; i < b; i += c)`, or `for (i = a; ...)`: what i is first.
+static const Expr *firstValue(const ForStmt *For, const VarDecl *V) {
+  if (const DeclStmt *D = dyn_cast_or_null<DeclStmt>(For->getInit()); D && llvm::is_contained(D->decls(), V))
+    return V->getInit();
+  const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(For->getInit());
+  const DeclRefExpr *R = B && B->getOpcode() == BO_Assign ? dyn_cast<DeclRefExpr>(B->getLHS()->IgnoreParens()) : nullptr;
+  return R && R->getDecl() == V ? B->getRHS() : nullptr;
+}
+
+/// What the counter \p V moves by in each trip.
+static std::optional<int64_t> step(const Expr *Inc, const VarDecl *V, const Evaluator &Values) {
+  auto IsCounter = [&](const Expr *E) {
+    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E->IgnoreParenImpCasts());
+    return R && R->getDecl() == V;
+  };
+  if (const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(Inc); U && U->isIncrementDecrementOp() && IsCounter(U->getSubExpr()))
+    return U->isIncrementOp() ? 1 : -1;
+  const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(Inc);
+  if (!B || !IsCounter(B->getLHS()) || (B->getOpcode() != BO_AddAssign && B->getOpcode() != BO_SubAssign))
+    return std::nullopt;
+  std::optional<Estimate> By = Values.integer(B->getRHS());
+  return By ? std::optional(B->getOpcode() == BO_AddAssign ? By->Value : -By->Value) : std::nullopt;
+}
+
+std::optional<Evaluator::CountedLoop> Evaluator::countedLoop(const ForStmt *For) const {
+  const BinaryOperator *Condition = dyn_cast_or_null<BinaryOperator>(For->getCond());
+  if (!Condition || !Condition->isComparisonOp() || Condition->getOpcode() == BO_EQ || Condition->getOpcode() == BO_Cmp)
+    return std::nullopt;
+  auto Variable = [](const Expr *E) {
+    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E->IgnoreParenImpCasts());
+    return R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+  };
+  const Expr *Limit = Condition->getRHS();
+  const VarDecl *V = Variable(Condition->getLHS());
+  const Expr *Start = V ? firstValue(For, V) : nullptr;
+  if (!Start) { // n > i
+    Limit = Condition->getLHS();
+    V = Variable(Condition->getRHS());
+    Start = V ? firstValue(For, V) : nullptr;
+  }
+  if (!Start)
+    return std::nullopt;
+  std::optional<Estimate> From = integer(Start), To = integer(Limit);
+  std::optional<int64_t> By = step(For->getInc(), V, *this);
+  if (!From || !To || !By || !*By)
+    return std::nullopt;
+  const bool Includes = Condition->getOpcode() == BO_LE || Condition->getOpcode() == BO_GE;
+  const double Distance = (double(To->Value) - double(From->Value)) * (*By < 0 ? -1 : 1) + Includes;
+  return CountedLoop{V, From->Value, *By, uint64_t(std::max(0.0, std::ceil(Distance / std::abs(double(*By)))))};
+}
+
+double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx) const {
+  double Times = 1;
+  DynTypedNode Node = DynTypedNode::create(*S);
+  const Stmt *Child = S;
+  for (unsigned Depth = 0; Depth < 1000; ++Depth) {
+    auto Parents = Ctx.getParents(Node);
+    if (Parents.empty() || Parents[0].get<FunctionDecl>())
+      break;
+    Node = Parents[0];
+    const Stmt *Parent = Node.get<Stmt>();
+    if (const ForStmt *For = dyn_cast_or_null<ForStmt>(Parent); For && For->getInit() != Child)
+      Times *= [&] {
+        std::optional<CountedLoop> Loop = countedLoop(For);
+        return Loop ? double(Loop->Trips) : UnknownLoopTrips;
+      }();
+    else if (Parent && isa<WhileStmt, DoStmt, CXXForRangeStmt>(Parent) && isa_and_nonnull<CompoundStmt>(Child))
+      // do { ... } while (0) is how macros wrap statements.
+      Times *= isa<DoStmt>(Parent) && cast<DoStmt>(Parent)->getCond()->isIntegerConstantExpr(Ctx) ? 1 : UnknownLoopTrips;
+    if (Parent)
+      Child = Parent;
+  }
+  return std::max(1.0, Times);
+}
+
+} // namespace restride
