@@ -4,7 +4,7 @@
 #include "analysis/program/Uses.h"
 
 #include "clang/AST/ParentMapContext.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 
 using namespace clang;
@@ -53,8 +53,8 @@ bool UseClassifier::aliasBase(const Pointer &P, const VarDecl *V) {
 
 /// A second variable of that name in the function of \p Alias, or in a lambda in it.
 static bool isHidden(const VarDecl *V, const VarDecl *Alias) {
-  struct Search : RecursiveASTVisitor<Search> {
-    bool VisitVarDecl(VarDecl *Other) { return Other == V || Other->getDeclName() != V->getDeclName(); }
+  struct Search : DynamicRecursiveASTVisitor {
+    bool VisitVarDecl(VarDecl *Other) override { return Other == V || Other->getDeclName() != V->getDeclName(); }
     const VarDecl *V = nullptr;
   } Find;
   Find.V = V;
@@ -118,9 +118,9 @@ std::optional<Range> UseClassifier::needless(const VarDecl *V, const DeclStmt *S
     if (I->getDeclContext() != V->getDeclContext() || isHidden(I, V))
       return std::nullopt;
   }
-  struct Search : RecursiveASTVisitor<Search> {
-    bool VisitLambdaExpr(LambdaExpr *) { return false; } // may capture it by its name
-    bool VisitDeclRefExpr(DeclRefExpr *R) {
+  struct Search : DynamicRecursiveASTVisitor {
+    bool VisitLambdaExpr(LambdaExpr *) override { return false; } // may capture it by its name
+    bool VisitDeclRefExpr(DeclRefExpr *R) override {
       const Stmt *S = R->getDecl() == V ? Classifier->parent(R) : nullptr;
       const CastExpr *Cast = dyn_cast_or_null<CastExpr>(S);
       return !(Cast && Cast->getType()->isVoidType()) && !(S && Classifier->resultIsUnused(R));

@@ -13,12 +13,12 @@ namespace restride {
 
 namespace {
 
-class DeclarationVisitor : public FunctionVisitor<DeclarationVisitor> {
+class DeclarationVisitor : public FunctionVisitor {
 public:
   DeclarationVisitor(Unit &U, const SourceView &View, Flow &Graph, DeclarationTable &Table, ASTContext &Context)
       : U(U), View(View), Graph(Graph), Table(Table), Context(Context) {}
 
-  bool VisitDeclaratorDecl(DeclaratorDecl *D) {
+  bool VisitDeclaratorDecl(DeclaratorDecl *D) override {
     if (D->getDeclName().isIdentifier())
       U.Facts.Names.insert(D->getName().str());
     if (!isa<VarDecl, FieldDecl>(D) || D->isImplicit() || inTemplate())
@@ -47,7 +47,7 @@ public:
     return true;
   }
 
-  bool VisitFunctionDecl(FunctionDecl *F) {
+  bool VisitFunctionDecl(FunctionDecl *F) override {
     if (F->isImplicit() || F->isDependentContext())
       return true;
     std::string Owner = ownerOf(F, View);
@@ -89,7 +89,7 @@ public:
     return true;
   }
 
-  bool VisitDeclRefExpr(DeclRefExpr *E) {
+  bool VisitDeclRefExpr(DeclRefExpr *E) override {
     if (inTemplate())
       return true;
     if (const FunctionDecl *F = dyn_cast<FunctionDecl>(E->getDecl()))
@@ -119,7 +119,7 @@ public:
     return true;
   }
 
-  bool VisitCallExpr(CallExpr *Call) {
+  bool VisitCallExpr(CallExpr *Call) override {
     const FunctionDecl *Callee = Call->getDirectCallee();
     if (inTemplate() || !Callee || isa<CXXOperatorCallExpr>(Call))
       return true;

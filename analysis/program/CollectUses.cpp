@@ -10,18 +10,18 @@ namespace restride {
 
 namespace {
 
-class UseVisitor : public FunctionVisitor<UseVisitor> {
+class UseVisitor : public FunctionVisitor {
 public:
   UseVisitor(Unit &U, const SourceView &View, Flow &Graph, ASTContext &Context)
       : U(U), View(View), Graph(Graph), Classifier(Context, View, Graph, U.Facts), Objects(Context, View, Graph) {}
 
-  bool VisitExpr(Expr *E) {
+  bool VisitExpr(Expr *E) override {
     Objects.expression(E, Function);
     return true;
   }
-  bool VisitDeclRefExpr(DeclRefExpr *E) { return reference(E, E->getDecl()); }
-  bool VisitMemberExpr(MemberExpr *E) { return reference(E, E->getMemberDecl()); }
-  bool VisitCallExpr(CallExpr *E) {
+  bool VisitDeclRefExpr(DeclRefExpr *E) override { return reference(E, E->getDecl()); }
+  bool VisitMemberExpr(MemberExpr *E) override { return reference(E, E->getMemberDecl()); }
+  bool VisitCallExpr(CallExpr *E) override {
     const FunctionDecl *Callee = E->getDirectCallee();
     if (inTemplate() || !Callee)
       return true;
@@ -35,37 +35,37 @@ public:
         Classifier.passed(E, E->getArg(I), *Node);
     return true;
   }
-  bool VisitReturnStmt(ReturnStmt *R) {
+  bool VisitReturnStmt(ReturnStmt *R) override {
     Classifier.enter(functionAround(Function));
     if (!inTemplate() && Function && R->getRetValue())
       if (std::optional<NodeId> Node = Graph.result(Function))
         Classifier.flowInto(*Node, R->getRetValue());
     return true;
   }
-  bool VisitVarDecl(VarDecl *V) {
+  bool VisitVarDecl(VarDecl *V) override {
     if (!inTemplate() && !isa<ParmVarDecl>(V) && V->getInit())
       Initialised.push_back(V);
     return true;
   }
-  bool VisitParmVarDecl(ParmVarDecl *P) {
+  bool VisitParmVarDecl(ParmVarDecl *P) override {
     if (!inTemplate() && P->hasDefaultArg() && !P->hasUninstantiatedDefaultArg())
       Initialised.push_back(P);
     return true;
   }
-  bool VisitInitListExpr(InitListExpr *L) {
+  bool VisitInitListExpr(InitListExpr *L) override {
     Classifier.enter(functionAround(Function));
     if (!inTemplate())
       initialises(L->getSemanticForm() ? L->getSemanticForm() : L);
     return true;
   }
-  bool VisitCXXParenListInitExpr(CXXParenListInitExpr *L) {
+  bool VisitCXXParenListInitExpr(CXXParenListInitExpr *L) override {
     const CXXRecordDecl *Record = inTemplate() ? nullptr : L->getType()->getAsCXXRecordDecl();
     for (const FieldDecl *F : Record ? Record->fields() : RecordDecl::field_range({}, {}))
       if (std::optional<NodeId> Node = Graph.node(F))
         Graph.refuse(*Node, L->getExprLoc(), "an initialiser list sets members by their position");
     return true;
   }
-  bool VisitCXXConstructorDecl(CXXConstructorDecl *C) {
+  bool VisitCXXConstructorDecl(CXXConstructorDecl *C) override {
     Classifier.enter(C);
     if (!C->isDependentContext())
       for (const CXXCtorInitializer *I : C->inits())
@@ -73,7 +73,7 @@ public:
           Classifier.flowInto(*Node, I->getInit());
     return true;
   }
-  bool VisitFieldDecl(FieldDecl *F) {
+  bool VisitFieldDecl(FieldDecl *F) override {
     Classifier.enter(nullptr);
     // A template's field has none where no constructor needs it.
     if (std::optional<NodeId> Node = Graph.node(F); Node && F->hasInClassInitializer() && F->getInClassInitializer())

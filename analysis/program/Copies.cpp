@@ -3,7 +3,7 @@
 #include "analysis/program/Purity.h"
 
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -94,34 +94,34 @@ bool takesCopies(const ParmVarDecl *P) {
 namespace {
 
 /// What a function reads of a parameter and writes of its object.
-class ReadsAndWrites : public RecursiveASTVisitor<ReadsAndWrites> {
+class ReadsAndWrites : public DynamicRecursiveASTVisitor {
 public:
   ReadsAndWrites(const FunctionDecl *F, const ParmVarDecl *P) : P(P), Operand(changedOperand(F)) { TraverseStmt(F->getBody()); }
 
-  bool VisitDeclRefExpr(DeclRefExpr *E) {
+  bool VisitDeclRefExpr(DeclRefExpr *E) override {
     if (E->getDecl() == P)
       Reads.try_emplace(E, nullptr);
     return true;
   }
-  bool VisitMemberExpr(MemberExpr *E) {
+  bool VisitMemberExpr(MemberExpr *E) override {
     const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E->getBase()->IgnoreParenImpCasts());
     if (R && R->getDecl() == P && isa<FieldDecl>(E->getMemberDecl()))
       Reads[R] = E->getMemberDecl();
     return true;
   }
-  bool VisitBinaryOperator(BinaryOperator *B) { return !B->isAssignmentOp() || write(B->getLHS(), B); }
-  bool VisitUnaryOperator(UnaryOperator *U) { return !U->isIncrementDecrementOp() || write(U->getSubExpr(), U); }
-  bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr *O) { return call(O, O->getArg(0)); }
-  bool VisitCXXMemberCallExpr(CXXMemberCallExpr *C) { return call(C, C->getImplicitObjectArgument()); }
-  bool VisitVarDecl(VarDecl *V) {
+  bool VisitBinaryOperator(BinaryOperator *B) override { return !B->isAssignmentOp() || write(B->getLHS(), B); }
+  bool VisitUnaryOperator(UnaryOperator *U) override { return !U->isIncrementDecrementOp() || write(U->getSubExpr(), U); }
+  bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr *O) override { return call(O, O->getArg(0)); }
+  bool VisitCXXMemberCallExpr(CXXMemberCallExpr *C) override { return call(C, C->getImplicitObjectArgument()); }
+  bool VisitVarDecl(VarDecl *V) override {
     Unclear |= V->getType()->isReferenceType();
     return true;
   }
-  bool VisitStmt(Stmt *S) {
+  bool VisitStmt(Stmt *S) override {
     Unclear |= isa<ForStmt, WhileStmt, DoStmt, CXXForRangeStmt, GotoStmt>(S);
     return true;
   }
-  bool VisitReturnStmt(ReturnStmt *R) {
+  bool VisitReturnStmt(ReturnStmt *R) override {
     const Expr *E = R->getRetValue() ? R->getRetValue()->IgnoreParenImpCasts() : nullptr;
     const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(E);
     Other |= !E || !isObject(U && U->getOpcode() == UO_Deref ? U->getSubExpr()->IgnoreParenImpCasts() : E);

@@ -79,7 +79,7 @@ unsigned Flow::scalar(QualType T) {
   auto [At, New] = RecordIds.try_emplace({Place{}, Name}, Records.size());
   if (New)
     Records.emplace_back().Facts.Type.Name = Name;
-  Scalars[At->second] = T;
+  Scalars[At->second] = T.getTypePtr();
   return At->second;
 }
 
@@ -99,10 +99,16 @@ std::optional<unsigned> Flow::scalarPointee(QualType T) {
 
 QualType Flow::type(unsigned Id) const {
   if (auto At = Scalars.find(Id); At != Scalars.end())
-    return At->second;
+    return QualType(At->second, 0);
   const CXXRecordDecl *D = decl(Id);
   return D ? D->getASTContext().getCanonicalTagType(D) : QualType();
 }
+
+NodeId Flow::object(const FunctionDecl *F, const CXXRecordDecl *Class) {
+  return make(F->getLocation(), Object, record(Class), F->getNameAsString(), F);
+}
+
+Holder &Flow::holderOf(const CXXRecordDecl *T) { return Holders[View->place(T->getLocation())]; }
 
 NodeId Flow::make(SourceLocation L, Kind K, unsigned Record, std::string Name, const FunctionDecl *Around, Place Object) {
   auto [At, New] = Ids.try_emplace({View->place(L), K, Object}, Facts.size());

@@ -16,6 +16,11 @@
 #include <map>
 #include <set>
 
+namespace clang {
+class DeclContext;
+class QualType;
+} // namespace clang
+
 namespace restride {
 
 using NodeId = unsigned;
@@ -128,8 +133,8 @@ public:
   /// function gives back. Empty where it is not followed.
   std::vector<NodeId> members(const clang::ValueDecl *Object);
   /// The members of all objects of \p T are one after all.
-  void merge(const clang::CXXRecordDecl *T) { Holders[View->place(T->getLocation())].Followed = false; }
-  Holder &holderOf(const clang::CXXRecordDecl *T) { return Holders[View->place(T->getLocation())]; }
+  void merge(const clang::CXXRecordDecl *T) { holderOf(T).Followed = false; }
+  Holder &holderOf(const clang::CXXRecordDecl *T);
   const std::map<Place, Holder> &holders() const { return Holders; }
   /// The node of a function's result.
   std::optional<NodeId> result(const clang::FunctionDecl *F);
@@ -137,9 +142,7 @@ public:
   NodeId callResult(const clang::CallExpr *Call, NodeId Result, const clang::FunctionDecl *Caller);
   NodeId argument(const clang::Expr *Argument, NodeId Parameter, const clang::FunctionDecl *Caller);
   /// The object of type \p Class that a member function or operator works on; MemberCalls name nodes of such.
-  NodeId object(const clang::FunctionDecl *F, const clang::CXXRecordDecl *Class) {
-    return make(F->getLocation(), Object, record(Class), F->getNameAsString(), F);
-  }
+  NodeId object(const clang::FunctionDecl *F, const clang::CXXRecordDecl *Class);
   void unite(NodeId A, NodeId B);
   void bind(const clang::CallExpr *Call, NodeId Outside, NodeId Inside, const clang::FunctionDecl *Caller, bool Result = false);
   NodeId root(NodeId A) const;
@@ -189,7 +192,7 @@ private:
   std::map<Key, NodeId> Ids;
   std::map<std::pair<Place, std::string>, unsigned> RecordIds;
   llvm::DenseMap<unsigned, const clang::CXXRecordDecl *> Decls; ///< of this unit
-  llvm::DenseMap<unsigned, clang::QualType> Scalars;            ///< of this unit
+  llvm::DenseMap<unsigned, const clang::Type *> Scalars;        ///< of this unit
   llvm::DenseMap<const clang::CXXRecordDecl *, bool> IsHolder;  ///< likewise
   std::map<Place, Holder> Holders;
   mutable std::vector<NodeId> Parent;

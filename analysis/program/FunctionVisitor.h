@@ -1,21 +1,21 @@
 // Walks over declarations that know the function they are in.
 #pragma once
 
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 namespace restride {
 
 /// Knows the function it is in, and whether that is a template's pattern.
-template <typename Derived> class FunctionVisitor : public clang::RecursiveASTVisitor<Derived> {
+class FunctionVisitor : public clang::DynamicRecursiveASTVisitor {
 public:
-  bool shouldVisitTemplateInstantiations() const { return true; }
-  bool TraverseDecl(clang::Decl *D) {
+  FunctionVisitor() { ShouldVisitTemplateInstantiations = true; }
+  bool TraverseDecl(clang::Decl *D) override {
     if (!D || D->isImplicit())
-      return !D || !llvm::isa<clang::CXXRecordDecl>(D) || clang::RecursiveASTVisitor<Derived>::TraverseDecl(D);
+      return !D || !llvm::isa<clang::CXXRecordDecl>(D) || clang::DynamicRecursiveASTVisitor::TraverseDecl(D);
     const clang::FunctionDecl *Outer = Function;
     if (const clang::FunctionDecl *F = llvm::dyn_cast<clang::FunctionDecl>(D))
       Function = F;
-    bool Go = clang::RecursiveASTVisitor<Derived>::TraverseDecl(D);
+    bool Go = clang::DynamicRecursiveASTVisitor::TraverseDecl(D);
     Function = Outer;
     return Go;
   }

@@ -14,12 +14,12 @@ static constexpr unsigned MaxDepth = 16;
 
 namespace {
 
-class WriteVisitor : public FunctionVisitor<WriteVisitor> {
+class WriteVisitor : public FunctionVisitor {
 public:
   WriteVisitor(const UnitFacts &Facts, ASTContext &Context) : Facts(Facts), Context(Context) {}
   HostWrites Out;
 
-  bool VisitBinaryOperator(BinaryOperator *B) {
+  bool VisitBinaryOperator(BinaryOperator *B) override {
     if (skip() || !B->isAssignmentOp())
       return true;
     if (onDevice())
@@ -29,7 +29,7 @@ public:
     return true;
   }
 
-  bool VisitUnaryOperator(UnaryOperator *U) {
+  bool VisitUnaryOperator(UnaryOperator *U) override {
     if (skip())
       return true;
     // Through a pointer to an element its members are written by name.
@@ -41,7 +41,7 @@ public:
     return true;
   }
 
-  bool VisitCallExpr(CallExpr *C) {
+  bool VisitCallExpr(CallExpr *C) override {
     if (skip())
       return true;
     const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(C);
@@ -60,7 +60,7 @@ public:
   }
 
   /// `P p = {i, i + 1};`: an object that is stored as a whole later.
-  bool VisitVarDecl(VarDecl *V) {
+  bool VisitVarDecl(VarDecl *V) override {
     if (!skip() && onHost() && V->isLocalVarDecl() && V->getType()->isRecordType() && !isContainer(V->getType()) && V->getInit()) {
       HostPlace Place;
       Place.Array = V;

@@ -1,4 +1,5 @@
 #include "analysis/program/Launches.h"
+#include "analysis/program/Evaluate.h"
 #include "analysis/program/HostFills.h"
 
 #include "clang/AST/GlobalDecl.h"

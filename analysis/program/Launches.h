@@ -1,9 +1,12 @@
 // Kernels and how the host launches them.
 #pragma once
 
-#include "analysis/program/Evaluate.h"
+#include "analysis/program/Flow.h"
 
 namespace restride {
+
+class Evaluator;
+struct UnitFacts;
 
 /// One launch of a kernel, or a kernel that nobody launches.
 struct LaunchSite {

@@ -12,11 +12,11 @@ namespace restride {
 
 namespace {
 
-class MemberValueVisitor : public FunctionVisitor<MemberValueVisitor> {
+class MemberValueVisitor : public FunctionVisitor {
 public:
   MemberValueVisitor(UnitFacts &Facts, ASTContext &Context) : Facts(Facts), Context(Context) {}
 
-  bool VisitFieldDecl(FieldDecl *F) {
+  bool VisitFieldDecl(FieldDecl *F) override {
     if (F->hasInClassInitializer() && F->getInClassInitializer())
       given(F, F->getInClassInitializer());
     const RecordDecl *Around = F->getParent();
@@ -27,7 +27,7 @@ public:
     return true;
   }
 
-  bool VisitMemberExpr(MemberExpr *E) {
+  bool VisitMemberExpr(MemberExpr *E) override {
     const FieldDecl *F = dyn_cast<FieldDecl>(E->getMemberDecl());
     if (inTemplate() || !F)
       return true;
@@ -42,13 +42,13 @@ public:
     return true;
   }
 
-  bool VisitInitListExpr(InitListExpr *List) {
+  bool VisitInitListExpr(InitListExpr *List) override {
     const InitListExpr *L = List->getSemanticForm() ? List->getSemanticForm() : List;
     return listed(L->getType(), L->inits());
   }
-  bool VisitCXXParenListInitExpr(CXXParenListInitExpr *L) { return listed(L->getType(), L->getInitExprs()); }
+  bool VisitCXXParenListInitExpr(CXXParenListInitExpr *L) override { return listed(L->getType(), L->getInitExprs()); }
 
-  bool VisitCXXConstructorDecl(CXXConstructorDecl *C) {
+  bool VisitCXXConstructorDecl(CXXConstructorDecl *C) override {
     if (!inTemplate())
       for (const CXXCtorInitializer *I : C->inits())
         if (I->isWritten() && I->getAnyMember())
@@ -57,7 +57,7 @@ public:
   }
 
   /// `auto &[n, bytes] = sizes;`
-  bool VisitBindingDecl(BindingDecl *B) {
+  bool VisitBindingDecl(BindingDecl *B) override {
     const MemberExpr *M = dyn_cast_or_null<MemberExpr>(B->getBinding());
     QualType T = cast<VarDecl>(B->getDecomposedDecl())->getType();
     if (M && T->isReferenceType() && !T.getNonReferenceType().isConstQualified())
@@ -67,7 +67,7 @@ public:
   }
 
   /// Objects that are written or come in as bytes.
-  bool VisitCastExpr(CastExpr *E) {
+  bool VisitCastExpr(CastExpr *E) override {
     if (inTemplate() || !llvm::is_contained({CK_BitCast, CK_LValueBitCast, CK_IntegralToPointer}, E->getCastKind()))
       return true;
     QualType From = pointee(E->getSubExpr()), To = pointee(E);

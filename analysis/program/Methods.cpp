@@ -14,7 +14,7 @@
 #include "analysis/program/Uses.h"
 
 #include "clang/AST/ParentMapContext.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Basic/CharInfo.h"
 #include "clang/Basic/SourceManager.h"
 
@@ -53,7 +53,7 @@ static std::set<llvm::StringRef> words(llvm::StringRef Text) {
 namespace {
 
 /// Walks over one body.
-class MethodReader : public RecursiveASTVisitor<MethodReader> {
+class MethodReader : public DynamicRecursiveASTVisitor {
 public:
   MethodReader(UseClassifier &Classifier, const SourceView &View, Flow &Graph, ASTContext &Context, const FunctionDecl *F, NodeId Node)
       : Classifier(Classifier), View(View), Graph(Graph), Context(Context), F(F), Node(Node), Class(Graph.decl(Graph.facts(Node).Record)) {
@@ -82,7 +82,7 @@ public:
     return std::move(Out);
   }
 
-  bool VisitCXXThisExpr(CXXThisExpr *E) {
+  bool VisitCXXThisExpr(CXXThisExpr *E) override {
     const Stmt *S = consumer(E);
     if (const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(S); U && U->getOpcode() == UO_Deref)
       return object(E, U);
@@ -91,17 +91,17 @@ public:
     Classifier.object(E, Node, Out.Pointer, Out.Index);
     return true;
   }
-  bool VisitReturnStmt(ReturnStmt *R) {
+  bool VisitReturnStmt(ReturnStmt *R) override {
     return !ReturnsSelf || isObject(R->getRetValue()) ||
            refuse(R->getReturnLoc(), "returns a reference to its class that is not always its object");
   }
-  bool VisitLambdaExpr(LambdaExpr *E) { return refuse(E->getBeginLoc(), "has a lambda in it"); }
-  bool VisitVarDecl(VarDecl *V) {
+  bool VisitLambdaExpr(LambdaExpr *E) override { return refuse(E->getBeginLoc(), "has a lambda in it"); }
+  bool VisitVarDecl(VarDecl *V) override {
     if (V->isStaticLocal() || V->hasAttr<CUDASharedAttr>())
       return refuse(V->getLocation(), "has a static variable");
     return !Graph.node(V) || refuse(V->getLocation(), "holds a pointer to records");
   }
-  bool VisitMemberExpr(MemberExpr *E) {
+  bool VisitMemberExpr(MemberExpr *E) override {
     if (Graph.node(E->getMemberDecl()))
       return refuse(E->getExprLoc(), "uses a pointer to records");
     bool Own = isa<CXXThisExpr>(E->getBase()->IgnoreParenImpCasts()) || isObject(E->getBase());
@@ -109,8 +109,8 @@ public:
       return refuse(E->getExprLoc(), "reaches a static member through an object");
     return Own || isReachable(E->getMemberDecl(), E->getExprLoc());
   }
-  bool VisitCXXConstructExpr(CXXConstructExpr *E) { return isReachable(E->getConstructor(), E->getBeginLoc()); }
-  bool VisitDeclRefExpr(DeclRefExpr *E) {
+  bool VisitCXXConstructExpr(CXXConstructExpr *E) override { return isReachable(E->getConstructor(), E->getBeginLoc()); }
+  bool VisitDeclRefExpr(DeclRefExpr *E) override {
     const ValueDecl *D = E->getDecl();
     if (D == Receiver)
       return object(E, E);
@@ -120,10 +120,10 @@ public:
       Out.Callees.push_back(D->getNameAsString());
     return named(nameUse(E, Context), E->getQualifierLoc());
   }
-  bool VisitTypedefTypeLoc(TypedefTypeLoc T) { return named({T.getDecl(), T.getNameLoc()}, T.getQualifierLoc()); }
-  bool VisitTagTypeLoc(TagTypeLoc T) { return named({T.getDecl(), T.getNameLoc()}, T.getQualifierLoc()); }
-  bool VisitUsingTypeLoc(UsingTypeLoc T) { return named({T.getDecl(), T.getNameLoc()}, T.getQualifierLoc()); }
-  bool VisitTemplateSpecializationTypeLoc(TemplateSpecializationTypeLoc T) {
+  bool VisitTypedefTypeLoc(TypedefTypeLoc T) override { return named({T.getDecl(), T.getNameLoc()}, T.getQualifierLoc()); }
+  bool VisitTagTypeLoc(TagTypeLoc T) override { return named({T.getDecl(), T.getNameLoc()}, T.getQualifierLoc()); }
+  bool VisitUsingTypeLoc(UsingTypeLoc T) override { return named({T.getDecl(), T.getNameLoc()}, T.getQualifierLoc()); }
+  bool VisitTemplateSpecializationTypeLoc(TemplateSpecializationTypeLoc T) override {
     const TemplateDecl *D = T.getTypePtr()->getTemplateName().getAsTemplateDecl();
     return !D || named({D, T.getTemplateNameLoc()}, T.getQualifierLoc());
   }

@@ -4,7 +4,7 @@
 #include "analysis/program/Purity.h"
 
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace clang;
@@ -31,12 +31,12 @@ namespace {
 
 /// What an expression with side effects changes: variables and members by name,
 /// and any object that a pointer or reference of some type leads to.
-class Changes : public RecursiveASTVisitor<Changes> {
+class Changes : public DynamicRecursiveASTVisitor {
 public:
   explicit Changes(const Expr *E) { TraverseStmt(const_cast<Expr *>(E)); }
-  bool VisitBinaryOperator(BinaryOperator *E) { return !E->isAssignmentOp() || changes(E->getLHS()); }
-  bool VisitUnaryOperator(UnaryOperator *E) { return !E->isIncrementDecrementOp() || changes(E->getSubExpr()); }
-  bool VisitCallExpr(CallExpr *E) {
+  bool VisitBinaryOperator(BinaryOperator *E) override { return !E->isAssignmentOp() || changes(E->getLHS()); }
+  bool VisitUnaryOperator(UnaryOperator *E) override { return !E->isIncrementDecrementOp() || changes(E->getSubExpr()); }
+  bool VisitCallExpr(CallExpr *E) override {
     const FunctionDecl *F = E->getDirectCallee();
     if (F && touchesOneObject(F) && E->getNumArgs()) {
       // Nobody reads beside an atomic, under another name, what it changes.
@@ -48,7 +48,7 @@ public:
     Unknown |= !F || !isPureFunction(F);
     return true;
   }
-  bool VisitStmt(Stmt *S) {
+  bool VisitStmt(Stmt *S) override {
     Unknown |= isa<CXXNewExpr, CXXDeleteExpr, CXXThrowExpr, AsmStmt, LambdaExpr, StmtExpr, AtomicExpr>(S);
     return true;
   }
@@ -95,21 +95,21 @@ private:
 };
 
 /// Whether an expression reads something that changes.
-class Reads : public RecursiveASTVisitor<Reads> {
+class Reads : public DynamicRecursiveASTVisitor {
 public:
   Reads(const Expr *E, const Changes &C) : C(C) { TraverseStmt(const_cast<Expr *>(E)); }
-  bool VisitDeclRefExpr(DeclRefExpr *E) {
+  bool VisitDeclRefExpr(DeclRefExpr *E) override {
     if (const VarDecl *V = dyn_cast<VarDecl>(E->getDecl()); V && !V->getType().isConstQualified())
       see(V, !V->hasLocalStorage() || V->getType()->isReferenceType());
     return true;
   }
-  bool VisitMemberExpr(MemberExpr *E) {
+  bool VisitMemberExpr(MemberExpr *E) override {
     if (isa<FieldDecl>(E->getMemberDecl()))
       see(E->getMemberDecl(), E->isArrow());
     return true;
   }
-  bool VisitArraySubscriptExpr(ArraySubscriptExpr *E) { return seeMemory(E->getType()); }
-  bool VisitUnaryOperator(UnaryOperator *U) { return U->getOpcode() != UO_Deref || seeMemory(U->getType()); }
+  bool VisitArraySubscriptExpr(ArraySubscriptExpr *E) override { return seeMemory(E->getType()); }
+  bool VisitUnaryOperator(UnaryOperator *U) override { return U->getOpcode() != UO_Deref || seeMemory(U->getType()); }
   bool Any = false;
 
 private:

@@ -2,7 +2,7 @@
 
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -169,10 +169,10 @@ bool isPureFunction(const FunctionDecl *F, bool OwnObject) { return pureFunction
 
 namespace {
 
-class Uses : public RecursiveASTVisitor<Uses> {
+class Uses : public DynamicRecursiveASTVisitor {
 public:
   Uses(const VarDecl *V) : V(V) {}
-  bool VisitDeclRefExpr(DeclRefExpr *E) {
+  bool VisitDeclRefExpr(DeclRefExpr *E) override {
     if (E->getDecl() == V)
       Found.push_back(E);
     return true;

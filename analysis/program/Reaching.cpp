@@ -1,7 +1,7 @@
 #include "analysis/program/Reaching.h"
 
 #include "clang/AST/ParentMapContext.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace clang;
 
@@ -11,10 +11,10 @@ namespace {
 
 /// Whether a statement may change a variable, by anything but reading it, or be
 /// entered from elsewhere.
-class Mentions : public RecursiveASTVisitor<Mentions> {
+class Mentions : public DynamicRecursiveASTVisitor {
 public:
   Mentions(const Stmt *S, const VarDecl *V, ASTContext &Context) : V(V), Context(Context) { TraverseStmt(const_cast<Stmt *>(S)); }
-  bool VisitDeclRefExpr(DeclRefExpr *E) {
+  bool VisitDeclRefExpr(DeclRefExpr *E) override {
     if (E->getDecl() != V)
       return true;
     auto Parents = Context.getParents(*E);
@@ -22,14 +22,14 @@ public:
     Changes |= !Cast || Cast->getCastKind() != CK_LValueToRValue;
     return true;
   }
-  bool VisitLabelStmt(LabelStmt *) { return !(Changes = true); }
-  bool VisitSwitchCase(SwitchCase *) {
+  bool VisitLabelStmt(LabelStmt *) override { return !(Changes = true); }
+  bool VisitSwitchCase(SwitchCase *) override {
     Changes |= !Switches;
     return true;
   }
-  bool TraverseSwitchStmt(SwitchStmt *S) {
+  bool TraverseSwitchStmt(SwitchStmt *S) override {
     ++Switches;
-    bool Go = RecursiveASTVisitor<Mentions>::TraverseSwitchStmt(S);
+    bool Go = DynamicRecursiveASTVisitor::TraverseSwitchStmt(S);
     --Switches;
     return Go;
   }
@@ -111,12 +111,12 @@ const Expr *reachingValue(const DeclRefExpr *Use, const UnitFacts &Facts, ASTCon
 namespace {
 
 /// What one statement does with a member of a variable.
-class MemberUses : public RecursiveASTVisitor<MemberUses> {
+class MemberUses : public DynamicRecursiveASTVisitor {
 public:
   MemberUses(const Stmt *S, const VarDecl *V, const FieldDecl *Member, ASTContext &Context) : V(V), Member(Member), Context(Context) {
     TraverseStmt(const_cast<Stmt *>(S));
   }
-  bool VisitDeclRefExpr(DeclRefExpr *E) {
+  bool VisitDeclRefExpr(DeclRefExpr *E) override {
     if (E->getDecl() != V)
       return true;
     auto Parents = Context.getParents(*E);
@@ -125,8 +125,8 @@ public:
       Uses.push_back(M);
     return true;
   }
-  bool TraverseUnaryExprOrTypeTraitExpr(UnaryExprOrTypeTraitExpr *) { return true; } // sizeof reads nothing
-  bool VisitStmt(Stmt *S) {
+  bool TraverseUnaryExprOrTypeTraitExpr(UnaryExprOrTypeTraitExpr *) override { return true; } // sizeof reads nothing
+  bool VisitStmt(Stmt *S) override {
     Jumps |= isa<GotoStmt, IndirectGotoStmt, LabelStmt, BreakStmt, ContinueStmt, AsmStmt>(S);
     return true;
   }

@@ -1,4 +1,5 @@
 #include "analysis/program/Comments.h"
+#include "analysis/program/Evaluate.h"
 #include "analysis/program/FieldCopyCode.h"
 #include "analysis/program/ProgramFacts.h"
 #include "analysis/program/Sizes.h"

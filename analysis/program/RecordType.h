@@ -3,8 +3,6 @@
 
 #include "analysis/program/SourceView.h"
 
-#include "clang/AST/DeclCXX.h"
-
 namespace restride {
 
 struct RecordFacts {

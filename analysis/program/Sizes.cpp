@@ -3,7 +3,7 @@
 #include "analysis/program/Sizes.h"
 
 #include "clang/AST/ParentMapContext.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace clang;
 
@@ -143,39 +143,39 @@ ByteCount byteCount(const Expr *Bytes, QualType Element, const ASTContext &Conte
 
 namespace {
 
-class Observer : public RecursiveASTVisitor<Observer> {
+class Observer : public DynamicRecursiveASTVisitor {
 public:
   Observer(const CXXRecordDecl *Record, ASTContext &Context, const SourceView &View, const UnitFacts &Facts)
-      : Record(Record), Context(Context), View(View), Facts(Facts) {}
+      : Record(Record), Context(Context), View(View), Facts(Facts) {
+    ShouldVisitTemplateInstantiations = true;
+  }
 
-  bool shouldVisitTemplateInstantiations() const { return true; }
-
-  bool VisitUnaryExprOrTypeTraitExpr(UnaryExprOrTypeTraitExpr *E) {
+  bool VisitUnaryExprOrTypeTraitExpr(UnaryExprOrTypeTraitExpr *E) override {
     if (!isRecord(element(E->getTypeOfArgument()), Record))
       return true;
     if (E->getKind() != UETT_SizeOf)
       return see(E->getExprLoc(), "the alignment of the record is asked for");
     return scales(E) || see(E->getExprLoc(), "the size of the record is used outside of allocations and copies");
   }
-  bool VisitOffsetOfExpr(OffsetOfExpr *E) {
+  bool VisitOffsetOfExpr(OffsetOfExpr *E) override {
     return !isRecord(E->getTypeSourceInfo()->getType(), Record) || see(E->getExprLoc(), "offsetof is applied to the record");
   }
-  bool VisitFieldDecl(FieldDecl *F) {
+  bool VisitFieldDecl(FieldDecl *F) override {
     return !isRecord(element(F->getType()), Record) ||
            see(F->getLocation(), "the record is part of another record");
   }
-  bool VisitFunctionDecl(FunctionDecl *F) {
+  bool VisitFunctionDecl(FunctionDecl *F) override {
     bool Takes = points(F->getReturnType()) || llvm::any_of(F->parameters(), [&](const ParmVarDecl *P) { return points(P->getType()); });
     if (Takes && !F->isDefined() && View.isUserCode(F->getLocation()) && !F->isDependentContext())
       notSeen(F, "a function takes the record, and its body is not seen");
     return true;
   }
-  bool VisitVarDecl(VarDecl *V) {
+  bool VisitVarDecl(VarDecl *V) override {
     if (points(V->getType()) && V->hasExternalStorage() && !V->hasDefinition())
       notSeen(V, "a variable with the record's type is shared with code that is not seen");
     return true;
   }
-  bool VisitCXXRecordDecl(CXXRecordDecl *D) {
+  bool VisitCXXRecordDecl(CXXRecordDecl *D) override {
     if (!D->isThisDeclarationADefinition())
       return true;
     for (const CXXBaseSpecifier &B : D->bases())
@@ -183,7 +183,7 @@ public:
         return see(D->getLocation(), "another record derives from it");
     return true;
   }
-  bool VisitCastExpr(CastExpr *E) {
+  bool VisitCastExpr(CastExpr *E) override {
     QualType From = E->getSubExpr()->getType(), To = E->getType();
     bool FromIs = points(From), ToIs = points(To);
     if (FromIs == ToIs)
@@ -284,10 +284,10 @@ private:
   bool usesScale(const VarDecl *V, unsigned Depth) {
     if (isModified(Facts, V) || !V->getType()->isIntegerType())
       return false;
-    struct Refs : RecursiveASTVisitor<Refs> {
+    struct Refs : DynamicRecursiveASTVisitor {
       const VarDecl *V;
       std::vector<const Expr *> Found;
-      bool VisitDeclRefExpr(DeclRefExpr *E) {
+      bool VisitDeclRefExpr(DeclRefExpr *E) override {
         if (E->getDecl() == V)
           Found.push_back(E);
         return true;

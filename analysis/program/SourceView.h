@@ -4,9 +4,16 @@
 
 #include "analysis/program/Candidate.h"
 
-#include "clang/AST/ASTContext.h"
+#include "clang/AST/ASTFwd.h"
+#include "clang/Basic/SourceLocation.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringRef.h"
+
+namespace clang {
+class ASTContext;
+class LangOptions;
+class SourceManager;
+} // namespace clang
 
 namespace restride {
 

@@ -151,7 +151,7 @@ Expected<std::shared_ptr<const CollectedUnit>> readUnitFile(const std::string &P
 
 Expected<ParsedSource> loadSide(const CollectedUnit &U, ptx::Side Side) {
   const CollectedSide &From = Side == ptx::Side::Host ? U.Host : *U.Device;
-  std::unique_ptr<clang::ASTUnit> Ast = loadAst(From.Ast, U.Command);
+  std::shared_ptr<clang::ASTUnit> Ast = loadAst(From.Ast, U.Command);
   if (!Ast)
     return createStringError("the facts of '" + U.Command.SpelledFile + "' cannot be used by this Clang; run --collect again");
   return ParsedSource{std::move(Ast), From.UserFiles, From.Skipped, U.Read, U.NvccMacros, "", ""};

@@ -6,6 +6,7 @@
 #include "clang/Basic/DiagnosticIDs.h"
 #include "clang/Basic/DiagnosticOptions.h"
 #include "clang/Basic/TargetInfo.h"
+#include "clang/Frontend/ASTUnit.h"
 #include "clang/Lex/HeaderSearchOptions.h"
 #include "clang/Lex/Preprocessor.h"
 #include "clang/Serialization/PCHContainerOperations.h"
@@ -35,7 +36,7 @@ static void addBuiltinsOfOtherSide(clang::ASTUnit &Ast) {
   Builtins.InitializeTarget(Context.getTargetInfo(), Target.get()); // whose tables are of the library, and stay
 }
 
-std::unique_ptr<clang::ASTUnit> loadAst(StringRef Bytes, const SourceCommand &Command) {
+std::shared_ptr<clang::ASTUnit> loadAst(StringRef Bytes, const SourceCommand &Command) {
   auto Memory = makeIntrusiveRefCnt<vfs::InMemoryFileSystem>();
   Memory->addFileNoOwn(InMemory, /*ModificationTime=*/0, MemoryBufferRef(Bytes, InMemory));
   auto Files = makeIntrusiveRefCnt<vfs::OverlayFileSystem>(vfs::getRealFileSystem());

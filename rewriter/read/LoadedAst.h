@@ -4,14 +4,16 @@
 
 #include "rewriter/command/SourceCommand.h"
 
-#include "clang/Frontend/ASTUnit.h"
-
 #include <memory>
+
+namespace clang {
+class ASTUnit;
+} // namespace clang
 
 namespace restride {
 
 /// \p Bytes must outlive the AST, and all files that were read must be as they
 /// were. Null where Clang cannot use the bytes.
-std::unique_ptr<clang::ASTUnit> loadAst(llvm::StringRef Bytes, const SourceCommand &Command);
+std::shared_ptr<clang::ASTUnit> loadAst(llvm::StringRef Bytes, const SourceCommand &Command);
 
 } // namespace restride

@@ -8,16 +8,18 @@
 #include "rewriter/command/CudaToolkit.h"
 #include "rewriter/command/SourceCommand.h"
 
-#include "clang/Frontend/ASTUnit.h"
-
 #include <memory>
 #include <set>
 #include <vector>
 
+namespace clang {
+class ASTUnit;
+} // namespace clang
+
 namespace restride {
 
 struct ParsedSource {
-  std::unique_ptr<clang::ASTUnit> Ast;
+  std::shared_ptr<clang::ASTUnit> Ast;
   /// All files that were read and are no system headers, each once, in the order
   /// in which they were entered: the main file first. Absolute, without links.
   std::vector<std::string> UserFiles;

@@ -3,6 +3,8 @@
 #include "rewriter/read/CollectedUnit.h"
 #include "rewriter/read/Parse.h"
 
+#include "clang/Frontend/ASTUnit.h"
+
 #include <future>
 
 namespace restride {

@@ -102,7 +102,7 @@ TEST(Instances, doNotMixTheHostsArrayWithTheDevices) {
 }
 
 TEST(Units, seeOneHeaderAsOnePlace) {
-  clang::tooling::FileContentMappings Header{{"/code/q.h", "struct Q { float x, y; };\nvoid fill(Q *d);\n__global__ void k(Q *p);\n"}};
+  std::vector<std::pair<std::string, std::string>> Header{{"/code/q.h", "struct Q { float x, y; };\nvoid fill(Q *d);\n__global__ void k(Q *p);\n"}};
   ProgramFacts Facts;
   readText(Facts, "/code/a.cu", "#include \"q.h\"\n__global__ void k(Q *p) { p[0].x = 1; }\nvoid fill(Q *d) { k<<<1, 1>>>(d); }", Header, false);
   readText(Facts, "/code/b.cu", "#include \"q.h\"\nint main() { Q *d; cudaMalloc((void **)&d, 64 * sizeof(Q)); fill(d); }", Header, false);

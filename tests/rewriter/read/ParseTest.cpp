@@ -4,6 +4,7 @@
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
+#include "clang/Frontend/ASTUnit.h"
 
 #include <gtest/gtest.h>
 
