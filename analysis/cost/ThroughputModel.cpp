@@ -62,11 +62,12 @@ static double storeDemand(const ptx::Function &F, const Sample &S, const Reuse &
 static std::vector<double> loadLatencies(const ptx::Function &F, const Reuse &R, const DramTraffic &D, const Gpu &G) {
   std::vector<double> Latency(F.Body.size(), G.L1Latency);
   double Far = D.Resident ? G.L2Latency : G.DramLatency;
+  double Random = G.L2Latency + D.MissShare * (G.DramLatency - G.L2Latency);
   for (auto [I, A] : enumerate(R.PerInstruction)) {
     if (F.Body[I].Op == ptx::Opcode::Atom)
       Latency[I] = G.L2Latency;
     else if (double All = std::accumulate(A.Waits.begin(), A.Waits.end(), 0.0); All > 0)
-      Latency[I] = (A.Waits[0] * G.L1Latency + A.Waits[1] * G.L2Latency + A.Waits[2] * Far + A.Waits[3] * G.DramLatency) / All;
+      Latency[I] = (A.Waits[0] * G.L1Latency + A.Waits[1] * G.L2Latency + A.Waits[2] * Far + A.Waits[3] * Random) / All;
   }
   return Latency;
 }
@@ -147,11 +148,12 @@ static ptx::ExecuteLimits reuseLimits(unsigned ResidentWarps, const Sample &S) {
   ptx::ExecuteLimits Limits;
   Limits.MaxRequests = uint64_t(std::clamp(Budget / PerRequest / std::max(ResidentWarps, 1u), Fewest, Most));
   Limits.MaxInstructions = 20000; // of a warp that loops long between its requests
+  Limits.WalkStart = Limits.DataLoopTrips - 3; // lanes and warps have parted by then
   return Limits;
 }
 
 static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, const KernelLaunch &L, const Gpu &G,
-                              WeightedCfg *Cfg) {
+                              WeightedCfg *Cfg, bool &Walks) {
   KernelCost K;
   K.Name = L.Function;
   K.Calls = L.Calls;
@@ -159,6 +161,9 @@ static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, cons
 
   Sample S = sample(F, L.Facts);
   append_range(K.Notes, S.Notes);
+  Walks = any_of(S.Trace.Loops, [](const ptx::LoopTrips &T) { return T.Walk; });
+  if (Walks)
+    K.Notes.push_back("where a loop goes on is loaded: the steps of its walk are taken as random");
   K.LoopNotes = loopNotes(M, S);
   unsigned Registers = L.Registers ? L.Registers : estimateRegisters(F, S.Flow, G.MaxThreadRegisters);
   Occupancy O = occupancy(resources(F, L.Facts, Registers), G);
@@ -212,14 +217,15 @@ bool guessesIndices(const KernelCost &K, const ptx::LaunchFacts &Facts) {
 
 KernelCost throughputCost(const ptx::Module &M, const ptx::Function &F, const KernelLaunch &L, const Gpu &G,
                           WeightedCfg *Cfg) {
-  KernelCost K = costAsGiven(M, F, L, G, Cfg);
-  if (!guessesIndices(K, L.Facts))
+  bool Walks = false;
+  KernelCost K = costAsGiven(M, F, L, G, Cfg, Walks);
+  if (!guessesIndices(K, L.Facts) || Walks) // no order leads from threads to where walks are
     return K;
   // Nobody says how the indices lie. The geometric mean of both extremes weighs
   // how much a layout gains in one against how much it loses in the other.
   KernelLaunch Sorted = L;
   Sorted.Facts.LocalData = true;
-  KernelCost Near = costAsGiven(M, F, Sorted, G, nullptr);
+  KernelCost Near = costAsGiven(M, F, Sorted, G, nullptr, Walks);
   auto mean = [](double &A, double B) { A = std::sqrt(A * B); };
   mean(K.Cycles, Near.Cycles);
   mean(K.Parts.Issue, Near.Parts.Issue);

@@ -106,6 +106,7 @@ struct LoopTrips {
   uint64_t Executed = 0; ///< trips that ran
   double True = 0;       ///< trips without cutting short; equals Executed where the counter is not known
   bool Known = false;    ///< the loop was counted: True is exact
+  bool Walk = false;     ///< data end it, and it goes from element to element by what it loads (flow/Walk.h)
 };
 
 /// Where the body of a loop begins once more.
@@ -134,6 +135,9 @@ struct ExecuteLimits {
   uint64_t MaxInstructions = 400000; ///< warp-wide; twice as many end the run wherever it is
   /// Trips after which a loop whose exit depends on loaded or float data leaves.
   uint64_t DataLoopTrips = 16;
+  /// Of a walk the requests before this trip are left out, but for the very first
+  /// trip: all walks start at one element.
+  uint64_t WalkStart = 0;
   /// Trips after which a counted loop leaves, its registers as after the last.
   uint64_t MaxTripsPerLoop = 64;
 };

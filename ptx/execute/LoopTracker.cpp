@@ -40,6 +40,15 @@ uint64_t LoopTracker::trips(int L) const {
   return Test && Test->TestsAtTop && Visits ? Visits - 1 : Visits;
 }
 
+bool LoopTracker::isWalk(int L) const { return P.Loops[L].Walks && States[L].DataExit; }
+
+bool LoopTracker::walksBefore(int L, uint64_t Start) const {
+  for (; Start && L >= 0; L = P.C.Loops[L].Parent)
+    if (isWalk(L) && States[L].HeaderVisits > 1 && States[L].HeaderVisits <= Start)
+      return true;
+  return false;
+}
+
 void LoopTracker::cut(int L, uint64_t Left) {
   const uint64_t Done = trips(L);
   States[L].TrueTrips = double(Done) + double(Left);
@@ -60,6 +69,7 @@ void LoopTracker::leave(int L) {
   Totals[L].Executed += trips(L);
   Totals[L].True += S.TrueTrips > 0 ? S.TrueTrips : double(trips(L));
   Totals[L].Known = S.Counted && !S.DataExit;
+  Totals[L].Walk |= isWalk(L);
   const Loop &Here = P.C.Loops[L];
   for (size_t I = 0; I < S.Visits.size(); ++I) {
     if (S.Visits[I] == 0)

@@ -27,6 +27,8 @@ public:
   /// Whether a branch in loop \p L, or around it, went by data since it was entered.
   bool hasDataBranch(int L) const { return States[L].DataBranch; }
   void markDataExit(int L) { States[L].DataExit = true; }
+  /// Loop \p L, or one around it, is a walk between its first trip and trip \p Start.
+  bool walksBefore(int L, uint64_t Start) const;
   /// No lane is left in loop \p L, nor in any inside it.
   void leave(int L);
   bool isActive(int L) const { return States[L].Active; }
@@ -38,6 +40,8 @@ public:
   const std::vector<std::vector<TripStart>> &tripStarts() const { return Starts; }
 
 private:
+  bool isWalk(int L) const;
+
   struct State {
     bool Active = false, Counted = false, DataExit = false, DataBranch = false;
     uint64_t HeaderVisits = 0; ///< since it was entered

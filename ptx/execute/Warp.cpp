@@ -103,6 +103,8 @@ uint32_t Warp::guarded(const MicroOp &Op, uint32_t Mask) const {
 void Warp::record(unsigned Index, Request &&Seen) {
   // After the limit a few more of each instruction, so that none is without.
   constexpr uint8_t KeptLater = 2;
+  if (Limits.WalkStart && Loops.walksBefore(P.C.LoopOf[P.C.blockOf(Index)], Limits.WalkStart))
+    return;
   if (Trace.Requests.size() >= Limits.MaxRequests) {
     slowDown();
     if (Recorded[Index] >= KeptLater)

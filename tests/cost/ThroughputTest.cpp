@@ -249,6 +249,56 @@ TEST(Throughput, RandomAccessesFarApartWaitForTheTlb) {
   EXPECT_NEAR(Far, PerSm * G.TranslationCycles * (1 - G.TlbBytes / (1 << 30)), 0.1 * Far);
 }
 
+/// while (k >= 0) { s += p[k].x + ...; k = s < 0 ? p[k].next : p[k].child; } with a thread's own s; \p Fields lie
+/// so many bytes from p[k].next.
+static std::string treeWalk(const std::vector<uint64_t> &Fields, unsigned Stride) {
+  std::string Loads;
+  for (size_t I = 0; I < Fields.size(); ++I)
+    Loads += "ld.global.f32 %f" + std::to_string(I + 1) + ", [%rd6+" + std::to_string(Fields[I]) + "];\nadd.f32 %f20, %f20, %f" +
+             std::to_string(I + 1) + ";\nsetp.lt.f32 %p1, %f20, 0f00000000;\n";
+  return R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1, .param .u64 k_param_2, .param .u32 k_param_3)
+{
+.reg .pred %p<5>;
+.reg .f32 %f<30>;
+.reg .b32 %r<9>;
+.reg .b64 %rd<9>;
+ld.param.u64 %rd1, [k_param_0];
+cvta.to.global.u64 %rd2, %rd1;
+mov.u32 %r4, %ctaid.x;
+mov.u32 %r5, %ntid.x;
+mov.u32 %r6, %tid.x;
+mad.lo.s32 %r7, %r4, %r5, %r6;
+mul.wide.s32 %rd3, %r7, 4;
+ld.param.u64 %rd4, [k_param_1];
+add.s64 %rd4, %rd4, %rd3;
+ld.global.f32 %f20, [%rd4];
+mov.u32 %r1, 0;
+LOOP:
+mul.wide.u32 %rd5, %r1, )" + std::to_string(Stride) + R"(;
+add.s64 %rd6, %rd2, %rd5;
+)" + Loads + "ld.global.u32 %r2, [%rd6];\nld.global.u32 %r3, [%rd6+" + std::to_string(Fields[0]) + R"(];
+selp.b32 %r1, %r2, %r3, %p1;
+setp.ge.s32 %p2, %r1, 0;
+@%p2 bra LOOP;
+ld.param.u64 %rd7, [k_param_2];
+st.global.f32 [%rd7], %f20;
+ret;
+}
+)";
+}
+
+TEST(Throughput, WalksLikeRecordsInOnePiece) {
+  // Of a record each field comes with the first one; of arrays each is a sector of its own that no neighbour needs.
+  KernelCost Records = scoreOf(treeWalk({4, 8, 12, 16, 20}, 32), 1 << 18).Kernels[0];
+  KernelCost Arrays = scoreOf(treeWalk({1 << 24, 2 << 24, 3 << 24, 4 << 24, 5 << 24}, 4), 1 << 18).Kernels[0];
+  EXPECT_GT(Arrays.L2Bytes, 3 * Records.L2Bytes);
+  EXPECT_GT(Arrays.Cycles, 1.2 * Records.Cycles);
+  EXPECT_TRUE(llvm::is_contained(Records.Notes, "where a loop goes on is loaded: the steps of its walk are taken as random"));
+}
+
 TEST(Throughput, IndicesKnownToBeScatteredAreNoGuess) {
   Place Gather;
   Gather.Gather = true;

@@ -285,6 +285,26 @@ TEST(Execute, DataLoop) {
   }
 }
 
+TEST(Execute, AWalkIsRecordedOnceLanesHaveParted) {
+  // while (k >= 0) k = p[k];
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, 0;
+LOOP: mul.wide.s32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r1, [%rd3];
+setp.ge.s32 %p1, %r1, 0;
+@%p1 bra LOOP;
+ret;)");
+  ExecuteLimits Limits;
+  EXPECT_EQ(K.run({}, 3, 2, Limits).Requests.size(), 16u);
+  Limits.WalkStart = 13;
+  WarpTrace T = K.run({}, 3, 2, Limits);
+  EXPECT_EQ(T.Requests.size(), 4u) << "the first trip and the last three";
+  EXPECT_FALSE(T.Requests.at(0).DependsOnLoad);
+  EXPECT_TRUE(T.Loops.at(0).Walk);
+  EXPECT_EQ(T.Loops.at(0).Executed, 16u);
+}
+
 TEST(Execute, ExitByAFlagThatDataSets) {
   // while (true) { done = false; if (p[i] == key) done = true; ++i; if (done) break; }
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];

@@ -1,0 +1,78 @@
+#include "ptx/flow/Walk.h"
+
+#include "tests/ptx/Inputs.h"
+
+#include <gtest/gtest.h>
+
+using namespace restride::ptx;
+using namespace restride::ptx::test;
+
+/// Whether the only loop of \p Body is one.
+static bool walk(const std::string &Body) {
+  const Module M = parsed(kernel(Body));
+  const ControlFlow C = controlFlow(M.Functions.at(0));
+  EXPECT_EQ(C.Loops.size(), 1u);
+  return isWalk(M.Functions.at(0), C, C.Loops.at(0));
+}
+
+TEST(Walk, OfAList) {
+  // while (k >= 0) k = p[k];
+  EXPECT_TRUE(walk(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, 0;
+LOOP: mul.wide.s32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r1, [%rd3];
+setp.ge.s32 %p1, %r1, 0;
+@%p1 bra LOOP;
+ret;)"));
+}
+
+TEST(Walk, ThatHalvesARange) {
+  // The load decides by a predicate which half goes on.
+  EXPECT_TRUE(walk(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, 0;
+mov.u32 %r2, 4096;
+LOOP: add.s32 %r3, %r1, %r2;
+shr.u32 %r4, %r3, 1;
+mul.wide.u32 %rd2, %r4, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.f32 %f1, [%rd3];
+setp.lt.f32 %p1, %f1, 0f3F800000;
+selp.b32 %r1, %r4, %r1, %p1;
+selp.b32 %r2, %r2, %r4, %p1;
+setp.lt.s32 %p2, %r1, %r2;
+@%p2 bra LOOP;
+ret;)"));
+}
+
+TEST(Walk, NotAGatherByACounter) {
+  // for (k = p[0]; ; ++k) { sum += p[p[k]]; if (sum > 9) break; }
+  EXPECT_FALSE(walk(R"(ld.param.u64 %rd1, [p];
+ld.global.u32 %r1, [%rd1];
+mov.u32 %r5, 0;
+LOOP: mul.wide.s32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r2, [%rd3];
+mul.wide.s32 %rd4, %r2, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.u32 %r3, [%rd5];
+add.s32 %r5, %r5, %r3;
+add.s32 %r1, %r1, 1;
+setp.le.s32 %p1, %r5, 9;
+@%p1 bra LOOP;
+ret;)"));
+}
+
+TEST(Walk, NotAProbeOfTheNextSlot) {
+  // while (p[slot] != key) slot = (slot + 1) & 1023;
+  EXPECT_FALSE(walk(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, 7;
+LOOP: mul.wide.s32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r2, [%rd3];
+add.s32 %r3, %r1, 1;
+and.b32 %r1, %r3, 1023;
+setp.ne.s32 %p1, %r2, 5;
+@%p1 bra LOOP;
+ret;)"));
+}
