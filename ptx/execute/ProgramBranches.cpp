@@ -3,6 +3,7 @@
 #include "ptx/execute/Program.h"
 
 #include "ptx/flow/Walk.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace restride::ptx;
