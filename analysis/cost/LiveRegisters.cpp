@@ -1,6 +1,9 @@
 #include "analysis/cost/LiveRegisters.h"
 
-#include "llvm/ADT/BitVector.h"
+#include "ptx/flow/Liveness.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -33,18 +36,13 @@ public:
   }
 
   unsigned mostLive() {
-    std::vector<BitVector> LiveIn(C.Blocks.size(), BitVector(Width.size()));
-    bool Changed = true;
-    while (Changed) {
-      Changed = false;
-      for (unsigned B = C.Blocks.size(); B-- > 0;) {
-        BitVector Live(Width.size());
-        for (unsigned S : C.Blocks[B].Succs)
-          Live |= LiveIn[S];
-        walk(C.Blocks[B], Live);
-        if (Live != LiveIn[B])
-          LiveIn[B] = std::move(Live), Changed = true;
-      }
+    const auto Blocks = to_vector(seq(0u, unsigned(C.Blocks.size())));
+    const std::vector<BitVector> LiveIn = ptx::liveIn(F, C, Blocks);
+    for (const ptx::Block &B : C.Blocks) {
+      BitVector Live(Width.size());
+      for (unsigned S : B.Succs)
+        Live |= LiveIn[S];
+      walk(B, Live);
     }
     return Most;
   }
@@ -55,25 +53,16 @@ private:
     for (unsigned R : Live.set_bits())
       Now += Width[R];
     Most = std::max(Most, Now);
-    auto kill = [&](int R) {
-      if (R >= 0 && Live.test(R))
+    auto kill = [&](unsigned R) {
+      if (Live.test(R))
         Live.reset(R), Now -= Width[R];
     };
-    auto use = [&](int R) {
-      if (R >= 0 && !Live.test(R))
+    auto use = [&](unsigned R) {
+      if (!Live.test(R))
         Live.set(R), Now += Width[R];
     };
     for (unsigned I = B.End; I-- > B.Begin;) {
-      const ptx::Instruction &In = F.Body[I];
-      // A guarded definition may leave the old value in place.
-      if (In.Guard < 0)
-        for (const ptx::Operand &D : In.Dest)
-          kill(D.Reg);
-      for (const ptx::Operand &S : In.Src)
-        use(S.Reg);
-      if (In.Addr)
-        use(In.Addr->Reg);
-      use(In.Guard);
+      ptx::visitBackwards(F.Body[I], kill, use);
       Most = std::max(Most, Now);
     }
   }

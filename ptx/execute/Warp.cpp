@@ -103,8 +103,6 @@ uint32_t Warp::guarded(const MicroOp &Op, uint32_t Mask) const {
 void Warp::record(unsigned Index, Request &&Seen) {
   // After the limit a few more of each instruction, so that none is without.
   constexpr uint8_t KeptLater = 2;
-  if (Limits.WalkStart && Loops.walksBefore(P.C.LoopOf[P.C.blockOf(Index)], Limits.WalkStart))
-    return;
   if (Trace.Requests.size() >= Limits.MaxRequests) {
     slowDown();
     if (Recorded[Index] >= KeptLater)
@@ -115,7 +113,7 @@ void Warp::record(unsigned Index, Request &&Seen) {
   Trace.Requests.push_back(std::move(Seen));
 }
 
-void Warp::execute(unsigned Index, uint32_t Mask) {
+void Warp::execute(unsigned Index, uint32_t Mask, bool Records) {
   const MicroOp &Op = P.Ops[Index];
   switch (Op.Op) {
   case Opcode::Ld:
@@ -126,7 +124,7 @@ void Warp::execute(unsigned Index, uint32_t Mask) {
   case Opcode::LdParam:
   case Opcode::StParam: {
     Request Seen;
-    if (Memory.access(Op, Mask, R, Seen))
+    if (Memory.access(Op, Mask, R, Seen) && Records)
       record(Index, std::move(Seen));
     return;
   }
@@ -173,6 +171,7 @@ void Warp::step(unsigned Number, uint32_t Mask) {
   const Block &B = P.C.Blocks[Number];
   ++Trace.BlockVisits[Number];
   Loops.visit(Number, Trace.Requests.size());
+  const bool Records = !Loops.walksBefore(P.C.LoopOf[Number], Limits.WalkStart);
   Issued += std::max(B.End - B.Begin, 1u);
   unsigned Lanes = unsigned(std::popcount(Mask));
   for (unsigned I = B.Begin; I < B.End; ++I) {
@@ -207,7 +206,7 @@ void Warp::step(unsigned Number, uint32_t Mask) {
       break;
     default:
       if (Active)
-        execute(I, Active);
+        execute(I, Active, Records);
     }
   }
   go(Number, Number + 1, Mask);

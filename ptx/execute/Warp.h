@@ -29,7 +29,7 @@ private:
   /// Executes a block for \p Mask and puts its lanes where they go next.
   void step(unsigned Block, uint32_t Mask);
   /// Executes one instruction that is no branch.
-  void execute(unsigned Index, uint32_t Mask);
+  void execute(unsigned Index, uint32_t Mask, bool Records);
   uint32_t guarded(const MicroOp &Op, uint32_t Mask) const;
   void record(unsigned Index, Request &&R);
 

@@ -1,6 +1,7 @@
 #include "ptx/flow/Walk.h"
 
-#include "llvm/ADT/BitVector.h"
+#include "ptx/flow/Liveness.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -51,41 +52,14 @@ private:
 
   /// Registers that a trip sets and a later one reads.
   BitVector carried() const {
-    std::vector<BitVector> LiveIn(C.Blocks.size(), BitVector(F.Registers.size()));
     BitVector Set(F.Registers.size());
-    for (bool Changed = true; Changed;) {
-      Changed = false;
-      for (unsigned B : reverse(L.Blocks)) {
-        BitVector Live(F.Registers.size());
-        for (unsigned S : C.Blocks[B].Succs)
-          if (is_contained(L.Blocks, S))
-            Live |= LiveIn[S];
-        for (unsigned I = C.Blocks[B].End; I-- > C.Blocks[B].Begin;)
-          step(F.Body[I], Live, Set);
-        if (Live != LiveIn[B])
-          LiveIn[B] = std::move(Live), Changed = true;
-      }
-    }
-    return Set &= LiveIn[L.Header];
-  }
-
-  /// \p Live before \p I instead of after it; \p Set gets what it sets.
-  static void step(const Instruction &I, BitVector &Live, BitVector &Set) {
-    for (const Operand &D : I.Dest)
-      if (D.Reg >= 0) {
-        Set.set(unsigned(D.Reg));
-        if (I.Guard < 0) // one with a guard may leave the old value
-          Live.reset(unsigned(D.Reg));
-      }
-    auto use = [&](int R) {
-      if (R >= 0)
-        Live.set(unsigned(R));
-    };
-    for (const Operand &S : I.Src)
-      use(S.Reg);
-    if (I.Addr)
-      use(I.Addr->Reg);
-    use(I.Guard);
+    anyInstruction([&](const Instruction &I) {
+      for (const Operand &D : I.Dest)
+        if (D.Reg >= 0)
+          Set.set(unsigned(D.Reg));
+      return false;
+    });
+    return Set &= liveIn(F, C, L.Blocks)[L.Header];
   }
 
   const Function &F;
