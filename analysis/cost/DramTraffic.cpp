@@ -227,7 +227,7 @@ void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G, DramT
     }
     for (auto &[Sector, Writes] : Dirty)
       if (Writes.first != ~0u)
-        D.PartialSectors += Scale, D.PartialStoreSectors += Scale * Writes.second;
+        D.PartialStoreSectors += Scale * Writes.second;
     D.LoadSectors += Scale * Sectors.size();
     D.LoadGranules += Scale * Granules.size();
     D.DirtyGranules += Scale * DirtyGranules.size();

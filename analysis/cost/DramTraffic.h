@@ -17,8 +17,7 @@ struct DramTraffic {
   double LoadSectors = 0;         ///< distinct
   double LoadGranules = 0;        ///< distinct
   double StoreSectors = 0;        ///< of all requests, atomics too
-  double PartialSectors = 0;      ///< distinct ones that stores leave partly written
-  double PartialStoreSectors = 0; ///< of all requests, to such sectors
+  double PartialStoreSectors = 0; ///< of all requests, to sectors that they leave partly written
   double DirtyGranules = 0;       ///< distinct, written by stores
   double MissShare = 0;           ///< probability that a random granule is not in L2
   double Translations = 0;        ///< of random addresses, that the TLB does not hold

@@ -28,8 +28,8 @@ struct Gpu {
   double L2BytesPerCycle = 0;                           ///< per SM
   double DramBytesPerCycle = 0;                         ///< per SM, streaming
   double DramGranule = 64;                              ///< bytes fetched at least
-  double StoreMergeLines = 16;                          ///< stores touching more lines than this do not merge in L2
-  double PartialSectorExtra = 0.5;                      ///< further L2 sectors per partly written random sector
+  double StoreMergeLines = 24;                          ///< of stores that wait to be merged
+  double StoreSectorCycles = 0;                         ///< per 32 bytes stored in L2; 0: twice what a read takes
   double WarpBurst = 16;                                ///< requests a warp issues before another warp's turn
   double BlockStagger = 0.1;                            ///< share of its run by which resident blocks are out of step
   double WarpWavefronts = 1;                            ///< L1 wavefronts every warp costs
@@ -46,7 +46,7 @@ struct Gpu {
   // How quantities become time.
   double Schedulers = 4;                      ///< instructions issued per cycle and SM
   double WarpSlots = 3.5;                     ///< issue slots every warp costs
-  double PNorm = 2.8;                         ///< exponent that joins the terms
+  double PNorm = 3.4;                         ///< exponent that joins the terms
   double RandomHitCycles = 0;                 ///< per sector of a random access that is in L2
   double RandomSectorCycles = 1.6;            ///< per sector of a random access that is not
   double RandomGranuleCycles = 5.3;           ///< further ones per DRAM granule of these

@@ -51,7 +51,7 @@ const std::vector<Key> &keys() {
       {"DramBytesPerCycle", &Gpu::DramBytesPerCycle},
       {"DramGranule", &Gpu::DramGranule, Optional},
       {"StoreMergeLines", &Gpu::StoreMergeLines, Optional},
-      {"PartialSectorExtra", &Gpu::PartialSectorExtra, Optional},
+      {"StoreSectorCycles", &Gpu::StoreSectorCycles, Optional},
       {"WarpBurst", &Gpu::WarpBurst, Optional},
       {"BlockStagger", &Gpu::BlockStagger, Optional},
       {"WarpWavefronts", &Gpu::WarpWavefronts, Optional},
@@ -120,6 +120,8 @@ public:
         any_of(Result.UnitLanes, [](const auto &U) { return U.second <= 0; }))
       return error(Root.Mark(), "Sms, ClockGHz, bandwidths, Schedulers, UnitLanes, granules and limits must be positive, "
                                 "PNorm at least 1, DramGranule at least 32");
+    if (Result.StoreSectorCycles == 0) // as on the H200
+      Result.StoreSectorCycles = 2 * 32 / Result.L2BytesPerCycle;
     return std::move(Result);
   }
 

@@ -31,17 +31,15 @@ Occupancy occupancy(const Resources &R, const Gpu &G) {
 }
 
 std::vector<Wave> waves(uint64_t GridBlocks, const Occupancy &O, const Gpu &G, double SmoothFrom) {
-  double PerSm = std::max(1.0, double(GridBlocks) / G.Sms);
-  if (PerSm > SmoothFrom)
-    return {{double(O.ResidentBlocks), PerSm / O.ResidentBlocks}};
-  // The busiest SM decides.
-  PerSm = std::ceil(PerSm);
+  double Mean = double(GridBlocks) / G.Sms, PerSm = std::max(1.0, std::ceil(Mean)), Resident = O.ResidentBlocks;
+  if (Mean > SmoothFrom)
+    return {{Resident, Resident, Mean / Resident}};
   std::vector<Wave> Waves;
   double Full = std::floor(PerSm / O.ResidentBlocks), Rest = PerSm - Full * O.ResidentBlocks;
   if (Full > 0)
-    Waves.push_back({double(O.ResidentBlocks), Full});
+    Waves.push_back({Resident, std::min(Resident, Mean / Full), Full});
   if (Rest > 0)
-    Waves.push_back({Rest, 1});
+    Waves.push_back({Rest, std::max(0.0, Mean - Full * Resident), 1});
   return Waves;
 }
 

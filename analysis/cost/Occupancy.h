@@ -28,9 +28,10 @@ struct Occupancy {
 /// a score must not.
 Occupancy occupancy(const Resources &R, const Gpu &G);
 
-/// One phase of a grid: every SM holds Blocks blocks, Times times over.
+/// One phase of a grid: the busiest SM holds Blocks blocks, Times times over.
 struct Wave {
-  double Blocks = 0; ///< resident per SM
+  double Blocks = 0; ///< resident on the busiest SM
+  double Mean = 0;   ///< resident per SM
   double Times = 0;
 };
 

@@ -18,6 +18,26 @@ namespace {
 /// Repeatable, without a pattern that an array's width could have too.
 uint64_t scattered(uint64_t N) { return N * 0x9E3779B97F4A7C15ull >> 40; }
 
+/// What several requests write, together.
+class MergedStores {
+public:
+  void add(ArrayRef<SectorTouch> Touches) { append_range(All, Touches); }
+
+  unsigned packets() {
+    llvm::sort(All, [](const SectorTouch &A, const SectorTouch &B) { return A.Sector < B.Sector; });
+    size_t Last = 0;
+    for (size_t I = 1; I < All.size(); ++I)
+      if (All[I].Sector == All[Last].Sector)
+        All[Last].Bytes |= All[I].Bytes;
+      else
+        All[++Last] = All[I];
+    return packetsOf(ArrayRef(All).take_front(Last + 1));
+  }
+
+private:
+  SmallVector<SectorTouch, 64> All;
+};
+
 /// How long the bursts of one block are waited for.
 struct BlockWaits {
   double Cycles = 0;
@@ -28,7 +48,7 @@ class Sm {
 public:
   Sm(const ptx::Function &F, const Sample &S, const Gpu &G)
       : F(F), S(S), Segments(issueSegments(F, S.Flow)), G(G), GranuleSectors(std::max(1.0, G.DramGranule / SectorBytes)),
-        L1(G.L1Bytes / LineBytes, LineBytes / SectorBytes), L2(G.L2Bytes / G.Sms / G.DramGranule, 1) {
+        L1(G.L1Bytes / LineBytes, LineBytes / SectorBytes), L2(G.L2Bytes / G.Sms / LineBytes, std::max(1u, unsigned(LineBytes / G.DramGranule))) {
     Out.PerInstruction.resize(F.Body.size());
   }
 
@@ -36,7 +56,6 @@ public:
   void generation(ArrayRef<WarpFootprint> Warps, unsigned WarpsPerBlock) {
     for (AccessReuse &A : Out.PerInstruction)
       A = {};
-    StoreRequests = StoreSectors = 0;
     std::vector<size_t> Next(Warps.size(), 0);
     std::vector<BlockWaits> Blocks(Warps.size() / WarpsPerBlock + 1);
     size_t Left = llvm::count_if(Warps, [](const WarpFootprint &W) { return !W.Requests.empty(); }), Turn = 0;
@@ -62,7 +81,6 @@ public:
                                    return A.Cycles < B.Cycles;
                                  })->ByInstruction)
       Out.PerInstruction[I].Waits = Waits;
-    Out.StoreSectorsPerRequest = StoreRequests ? StoreSectors / StoreRequests : 0;
   }
 
   Reuse take() { return std::move(Out); }
@@ -79,7 +97,7 @@ private:
   /// Returns the cycles of the L1 pipe that it takes.
   double burst(const WarpFootprint &W, size_t &Next, BlockWaits &Block) {
     unsigned Segment = Segments[W.Requests[Next].Instruction], Last = 0;
-    Written.clear();
+    Stores.clear();
     Loads.clear();
     Farthest = Wait::L1;
     double Busy = 0;
@@ -92,6 +110,7 @@ private:
       request(R, W.touches(R));
       Busy += S.PerInstruction[R.Instruction].Wavefronts;
     }
+    sendStores();
     for (unsigned I : Loads)
       ++Block.ByInstruction[I][unsigned(Farthest)];
     if (!Loads.empty())
@@ -104,16 +123,18 @@ private:
     AccessReuse &A = Out.PerInstruction[R.Instruction];
     ++A.Requests;
     if (I.isStore()) { // written through, and kept
-      for (const SectorTouch &T : Touches) {
+      for (const SectorTouch &T : Touches)
         L1.touch(T.Sector);
-        if (!R.Random && !R.Local)
-          StoreSectors += Written.insert(T.Sector);
-      }
-      StoreRequests += !R.Random && !R.Local;
+      if (!R.Local) // L1 holds local memory back until a line leaves
+        Stores.push_back({R.Instruction, Touches});
       return;
     }
-    if (!I.isLoad())
-      return; // atomics are done in L2
+    if (!I.isLoad()) { // atomics are done in L2, and say which bytes they mean
+      const unsigned Packets = unsigned(Touches.size()) + linesOf(Touches);
+      A.Packets += Packets;
+      A.BusyPackets += Packets;
+      return;
+    }
     bool MissedL1 = false, MissedL2 = false;
     auto wait = [&](Wait For) { Farthest = std::max(Farthest, For); };
     Wait Far = R.Random ? Wait::RandomDram : Wait::Dram;
@@ -142,20 +163,68 @@ private:
     Loads.push_back(R.Instruction);
   }
 
+  /// The packets of this burst's stores. Those to one line become one, if the lines that wait for others fit: of
+  /// one warp, or of one of each scheduler where the port to L2 is busy, and then some are sent before.
+  void sendStores() {
+    if (Stores.empty())
+      return;
+    double Lines = 0, Alone = 0;
+    MergedStores Merged;
+    for (const auto &[Instruction, Touches] : Stores) {
+      Lines += linesOf(Touches);
+      Alone += packetsOf(Touches);
+      Merged.add(Touches);
+    }
+    Lines /= Stores.size();
+    auto share = [&](double Apart) { return Apart + (1 - Apart) * Merged.packets() / Alone; };
+    const double Full = Lines / G.StoreMergeLines;
+    const double Idle = share(Full > 1), Busy = share(Full * G.Schedulers > 1 ? 1 : Full);
+    for (const auto &[Instruction, Touches] : Stores) {
+      AccessReuse &A = Out.PerInstruction[Instruction];
+      A.Packets += packetsOf(Touches) * Idle;
+      A.BusyPackets += packetsOf(Touches) * Busy;
+    }
+  }
+
   const ptx::Function &F;
   const Sample &S;
   std::vector<unsigned> Segments; ///< by instruction
   const Gpu &G;
   uint64_t GranuleSectors;
   SectorCache L1, L2;
-  NumberMap Written; ///< sectors, by the stores of this burst
+  std::vector<std::pair<unsigned, ArrayRef<SectorTouch>>> Stores; ///< of this burst, by instruction
   NumberMap Asked;   ///< sectors that were missed in this turn, and the Wait for them
   NumberMap Fetched; ///< granules that DRAM was asked for in this turn
   std::vector<unsigned> Loads; ///< of this burst
   Wait Farthest = Wait::L1;    ///< that they wait for
-  double StoreRequests = 0, StoreSectors = 0;
   Reuse Out;
 };
+
+/// Bytes of the lines that loads of \p Warps touch in all trips of their loops.
+double loadedBytes(const ptx::Function &F, const Sample &S, ArrayRef<WarpFootprint> Warps) {
+  DenseMap<unsigned, double> Requests;
+  for (const WarpFootprint &W : Warps)
+    for (const RequestFootprint &R : W.Requests)
+      ++Requests[R.Instruction];
+  DenseMap<uint64_t, double> Lines; // each stands for those of the trips that were not executed
+  for (const WarpFootprint &W : Warps)
+    for (const RequestFootprint &R : W.Requests)
+      if (F.Body[R.Instruction].isLoad())
+        for (const SectorTouch &T : W.touches(R)) {
+          double &Times = Lines[T.Sector / (LineBytes / SectorBytes)];
+          Times = std::max({Times, 1.0, S.weight(R.Instruction) * Warps.size() / Requests[R.Instruction]});
+        }
+  double Sum = 0;
+  for (auto [Line, Times] : Lines)
+    Sum += Times;
+  return Sum * LineBytes;
+}
+
+/// What the loads of \p Resident blocks touch, from two of them: what these have in common all have.
+double loadedBytes(const ptx::Function &F, const Sample &S, ArrayRef<WarpFootprint> Two, unsigned Resident) {
+  double Both = loadedBytes(F, S, Two), One = loadedBytes(F, S, Two.take_front(Two.size() / 2));
+  return One + (Both - One) * (Resident - 1.0);
+}
 
 } // namespace
 
@@ -168,6 +237,12 @@ Reuse simulate(const ptx::Function &F, const Sample &Sampled, const WarpRunner &
   // A quarter into the grid, or earlier where the blocks would reach its end.
   uint64_t Span = (uint64_t(Generations) * ResidentBlocks - 1) * Sms + (InTurn ? 1 : Sms);
   uint64_t Start = Blocks > Span ? std::min(Blocks / 4, Blocks - Span) : 0;
+  // Of a grid of many waves, most blocks find what earlier ones left in L1, if what an SM's blocks load fits.
+  if (Generations == 1 && !InTurn) {
+    std::vector<WarpFootprint> Earlier = Runner.footprints({Start, Start + 1}, Limits);
+    if (loadedBytes(F, Sampled, Earlier, ResidentBlocks) <= G.L1Bytes)
+      S.generation(Earlier, Runner.warpsPerBlock());
+  }
   for (unsigned Gen = 0; Gen < Generations; ++Gen) {
     std::vector<uint64_t> Resident;
     for (uint64_t K = 0; K < ResidentBlocks; ++K) {

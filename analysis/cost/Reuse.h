@@ -26,14 +26,13 @@ struct AccessReuse {
   /// Loads of the slowest block by what their burst waits for.
   std::array<double, 4> Waits{};
   double MissSectors = 0;                   ///< sectors read from L2
+  double Packets = 0;                       ///< of stores and atomics to L2, of 32 bytes
+  double BusyPackets = 0;                   ///< the same while stores of other warps come between
   double MissGranules = 0;                  ///< DRAM granules not in this SM's share of L2; regular loads only
 };
 
 struct Reuse {
   std::vector<AccessReuse> PerInstruction; ///< by index in Function::Body
-  /// Sectors that regular stores send to L2, per request of a store: those of
-  /// one burst are merged, as neighbouring stores to one record are.
-  double StoreSectorsPerRequest = 0;
 };
 
 /// \p ResidentBlocks blocks of one SM, about \p G.Sms apart; \p Generations of

@@ -63,7 +63,6 @@ static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, con
       noteAtomic(I, R, P);
     ArrayRef<SectorTouch> S = Touched.touches(*Next++);
     P.Sectors += S.size();
-    P.Lines += linesOf(S);
     P.Wavefronts += wavefrontsOf(R, Width);
   }
 }
@@ -94,7 +93,7 @@ public:
     }
     for (AccessProfile &P : S.PerInstruction)
       if (P.Requests)
-        P.Sectors /= P.Requests, P.Lines /= P.Requests, P.Wavefronts /= P.Requests, P.Serial /= P.Requests;
+        P.Sectors /= P.Requests, P.Wavefronts /= P.Requests, P.Serial /= P.Requests;
     if (none_of(S.PerInstruction, [](const AccessProfile &P) { return P.Requests > 0; }))
       S.Notes.push_back("no access to memory was seen in the warps that were looked at: all layouts cost the same");
     auto Pointers = map_to_vector(Traces, [](const ptx::WarpTrace &T) { return &T; });

@@ -14,7 +14,6 @@ namespace restride::cost {
 struct AccessProfile {
   double Requests = 0;   ///< seen, all sampled warps together
   double Sectors = 0;    ///< distinct, per request; 0 for shared memory
-  double Lines = 0;      ///< distinct 128-byte lines, per request
   double Wavefronts = 0; ///< L1 data pipe cycles, per request (shared: bank cycles)
   /// Atomics that L2 does one after the other, per request: all seen went to one address.
   double Serial = 0;

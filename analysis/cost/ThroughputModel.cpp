@@ -38,26 +38,6 @@ static double issueDemand(const ptx::Function &F, const Sample &S, const Gpu &G)
   return Slots;
 }
 
-/// Sectors that stores and atomics send to L2.
-static double storeDemand(const ptx::Function &F, const Sample &S, const Reuse &R, const DramTraffic &D, const Gpu &G) {
-  double Requests = 0, Sectors = 0, Lines = 0, AtomicSectors = 0;
-  for (auto [I, P] : enumerate(S.PerInstruction)) {
-    if (P.Random || P.Local || P.Sectors == 0 || F.Body[I].isLoad())
-      continue; // L1 holds local memory back until a line leaves
-    double Weight = S.weight(I);
-    if (!F.Body[I].isStore()) {
-      AtomicSectors += Weight * P.Sectors;
-      continue;
-    }
-    Requests += Weight;
-    Sectors += Weight * P.Sectors;
-    Lines += Weight * P.Lines;
-  }
-  bool Merges = Requests > 0 && R.StoreSectorsPerRequest > 0 && Lines / Requests <= G.StoreMergeLines;
-  double Regular = Merges ? Requests * R.StoreSectorsPerRequest : Sectors;
-  return Regular + AtomicSectors + D.StoreSectors + G.PartialSectorExtra * D.PartialSectors;
-}
-
 /// Average cycles until a load's value is there, by where its requests hit.
 static std::vector<double> loadLatencies(const ptx::Function &F, const Reuse &R, const DramTraffic &D, const Gpu &G) {
   std::vector<double> Latency(F.Body.size(), G.L1Latency);
@@ -92,11 +72,13 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
   for (auto [I, P] : enumerate(S.PerInstruction)) {
     W.Wavefronts += S.weight(I) * P.Wavefronts;
     Stores |= F.Body[I].isStore() && P.Requests > 0 && F.Body[I].Mem != ptx::Space::Shared;
-    if (const AccessReuse &A = R.PerInstruction[I]; A.Requests > 0)
+    if (const AccessReuse &A = R.PerInstruction[I]; A.Requests > 0) {
       W.L2Sectors += S.weight(I) * A.MissSectors / A.Requests;
+      W.StorePackets += S.weight(I) * A.Packets / A.Requests;
+      W.BusyPackets += S.weight(I) * A.BusyPackets / A.Requests;
+    }
   }
   W.Wavefronts += Stores ? G.StoreWavefronts : 0;
-  W.L2Sectors += storeDemand(F, S, R, D, G);
   W.Atomics = atomicDemand(S);
   W.DramBytes = D.ReadBytes + D.WriteBytes;
   W.RandomHits = (D.LoadSectors + 2 * D.StoreSectors) * (1 - D.MissShare);
@@ -106,18 +88,24 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
   return W;
 }
 
-Terms waveTerms(const WarpDemand &W, double Blocks, unsigned WarpsPerBlock, const Gpu &G) {
-  double Warps = Blocks * WarpsPerBlock;
+/// Of an SM's port to L2, per cycle.
+static constexpr double PortBytesRead = 64, PortBytesWritten = 32;
+
+Terms waveTerms(const WarpDemand &W, const Wave &Wave, unsigned WarpsPerBlock, const Gpu &G) {
+  // L2 and DRAM are shared, and serve the few SMs of a small grid faster, up to what the port of one takes.
+  double Warps = Wave.Blocks * WarpsPerBlock, Share = Wave.Mean / Wave.Blocks;
   Terms T;
   T.Issue = W.Slots * Warps / G.Schedulers;
   T.L1 = W.Wavefronts * Warps;
-  // All SMs wait for the same L2 slice.
-  T.L2 = overlapped(W.L2Sectors * SectorBytes * Warps / G.L2BytesPerCycle, W.Atomics * Warps * G.Sms * G.AtomicCycles, G.PNorm);
+  // Data to L2 and data from it pass each other; for atomics on one address all SMs wait for the same slice.
+  double Read = W.L2Sectors * SectorBytes * std::max(Share / G.L2BytesPerCycle, 1 / PortBytesRead);
+  double Written = W.StorePackets * std::max(Share * G.StoreSectorCycles, SectorBytes / PortBytesWritten);
+  T.L2 = Warps * overlapped(overlapped(Read, Written, G.PNorm), Share * W.Atomics * G.Sms * G.AtomicCycles, G.PNorm);
   // Addresses are translated while others wait for their data.
   double Random = std::max(W.RandomHits * G.RandomHitCycles + W.RandomSectors * G.RandomSectorCycles +
                                W.RandomGranules * G.RandomGranuleCycles,
                            W.Translations * G.TranslationCycles);
-  T.Dram = Warps * (W.DramBytes / G.DramBytesPerCycle + Random);
+  T.Dram = Share * Warps * (W.DramBytes / G.DramBytesPerCycle + Random);
   T.Latency = G.WaveCycles + W.PathCycles * G.LatencyFactor;
   return T;
 }
@@ -150,6 +138,16 @@ static ptx::ExecuteLimits reuseLimits(unsigned ResidentWarps, const Sample &S) {
   Limits.MaxInstructions = 20000; // of a warp that loops long between its requests
   Limits.WalkStart = Limits.DataLoopTrips - 3; // lanes and warps have parted by then
   return Limits;
+}
+
+/// Stores that pass the port one by one, because those of other warps come between, keep it busy; where that takes
+/// longer than all else, they do come between.
+static double packetsSent(const WarpDemand &W, const Wave &Wave, unsigned WarpsPerBlock, const Gpu &G) {
+  constexpr double Steepness = 4;
+  double Calm = join(waveTerms(W, Wave, WarpsPerBlock, G), G.PNorm);
+  double Busy = W.BusyPackets * SectorBytes / PortBytesWritten * Wave.Blocks * WarpsPerBlock;
+  double Share = 1 / (1 + std::pow(Calm / std::max(Busy, 1.0), Steepness));
+  return W.StorePackets + Share * (W.BusyPackets - W.StorePackets);
 }
 
 static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, const KernelLaunch &L, const Gpu &G,
@@ -186,9 +184,10 @@ static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, cons
   for (CfgNode &N : S.Cfg.Nodes)
     N.Cost = Paths[N.Block];
   W.PathCycles = S.Cfg.total();
+  W.StorePackets = packetsSent(W, Waves.front(), O.WarpsPerBlock, G);
 
   for (const Wave &Each : Waves) {
-    Terms T = waveTerms(W, Each.Blocks, O.WarpsPerBlock, G);
+    Terms T = waveTerms(W, Each, O.WarpsPerBlock, G);
     K.Cycles += Each.Times * join(T, G.PNorm);
     K.Parts.Issue += Each.Times * T.Issue;
     K.Parts.L1 += Each.Times * T.L1;
@@ -202,7 +201,7 @@ static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, cons
   K.Resident.ThreadRegisters = Registers;
   K.Resident.RegistersEstimated = !L.Registers;
   double Warps = double(Runner.blocks()) * O.WarpsPerBlock;
-  K.L2Bytes = Warps * W.L2Sectors * SectorBytes;
+  K.L2Bytes = Warps * (W.L2Sectors + W.StorePackets) * SectorBytes;
   K.DramBytes = Warps * (W.DramBytes + W.RandomGranules * G.DramGranule);
   K.Accesses = accessCosts(M, F, S, loadHits(S, R, D));
   K.Flow = flowNodes(M, F, S);

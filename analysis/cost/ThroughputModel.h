@@ -12,7 +12,9 @@ namespace restride::cost {
 struct WarpDemand {
   double Slots = 0;          ///< issue slots
   double Wavefronts = 0;     ///< cycles of the L1 data pipe
-  double L2Sectors = 0;      ///< read and written
+  double L2Sectors = 0;      ///< read
+  double StorePackets = 0;   ///< of stores and atomics, 32 bytes each
+  double BusyPackets = 0;    ///< the same while the port to L2 is busy
   double Atomics = 0;        ///< on the one address that most go to
   double DramBytes = 0;      ///< streamed, read and written
   double RandomHits = 0;     ///< sectors of random accesses that are in L2
@@ -24,9 +26,9 @@ struct WarpDemand {
 
 WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, const DramTraffic &D, const Gpu &G);
 
-/// Cycles of the five terms when \p Blocks blocks of \p WarpsPerBlock warps
-/// share an SM, once.
-Terms waveTerms(const WarpDemand &W, double Blocks, unsigned WarpsPerBlock, const Gpu &G);
+/// Cycles of the five terms of the busiest SM when its blocks of \p WarpsPerBlock
+/// warps run once.
+Terms waveTerms(const WarpDemand &W, const Wave &Wave, unsigned WarpsPerBlock, const Gpu &G);
 
 /// The p-norm of the terms.
 double join(const Terms &T, double PNorm);

@@ -58,6 +58,15 @@ unsigned linesOf(llvm::ArrayRef<SectorTouch> Touches) {
   return Lines;
 }
 
+unsigned packetsOf(llvm::ArrayRef<SectorTouch> Touches) {
+  unsigned Masks = 0;
+  uint64_t Last = ~0ull;
+  for (const SectorTouch &T : Touches)
+    if (uint64_t Line = T.Sector / (LineBytes / SectorBytes); !T.whole() && Line != Last)
+      ++Masks, Last = Line;
+  return unsigned(Touches.size()) + Masks;
+}
+
 /// Ascending distinct words of the lanes [\p First, \p First + \p Count).
 static llvm::SmallVector<uint64_t, 64> wordsOf(const ptx::Request &R, unsigned Width, unsigned First, unsigned Count) {
   llvm::SmallVector<uint64_t, 64> Words;

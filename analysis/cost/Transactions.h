@@ -27,6 +27,11 @@ SectorTouches sectorsOf(const ptx::Request &R, unsigned Width);
 /// Distinct 128-byte lines among ascending \p Touches.
 unsigned linesOf(llvm::ArrayRef<SectorTouch> Touches);
 
+/// Packets of 32 bytes that a store of ascending \p Touches sends to L2: its sectors,
+/// and for each line that is not written in whole sectors a mask of its bytes, as
+/// l1tex__m_l1tex2xbar_req_cycles_active counts them.
+unsigned packetsOf(llvm::ArrayRef<SectorTouch> Touches);
+
 /// Cycles of the L1 data pipe for a global request. The lanes go in Width/4
 /// phases. In a phase the distinct lines go to four tag banks by a hash of the
 /// line number, as many passes as the fullest bank holds lines; a pass costs

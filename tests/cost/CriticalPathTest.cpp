@@ -83,6 +83,16 @@ TEST(CriticalPath, NothingPassesADivisionThatBranches) {
   EXPECT_DOUBLE_EQ(pathOf("ld.global.nc.f32 %f1, [%rd1];\nrcp.approx.f32 %f3, %f1;\n" + Next), 100);
 }
 
+TEST(CriticalPath, ALoadOfOneValueStandsBeforeWhatNeedsIt) {
+  // nvcc puts it behind the division, a vector stays in front.
+  std::string First = "ld.global.nc.f32 %f1, [%rd1];\n", Uses = "rcp.rn.f32 %f3, %f1;\nadd.f32 %f4, %f3, %f2;\n";
+  EXPECT_DOUBLE_EQ(pathOf(First + "ld.global.nc.f32 %f2, [%rd2];\n" + Uses), 204);
+  EXPECT_DOUBLE_EQ(pathOf(First + "ld.global.nc.v2.f32 {%f2, %f5}, [%rd2];\n" + Uses), 104);
+  // What overwrites its address, or memory, comes after it.
+  EXPECT_DOUBLE_EQ(pathOf(First + "ld.global.f32 %f2, [%rd2];\nadd.s64 %rd2, %rd2, 4;\n" + Uses), 104);
+  EXPECT_DOUBLE_EQ(pathOf(First + "ld.global.f32 %f2, [%rd2];\nst.global.f32 [%rd4], %f6;\n" + Uses), 104);
+}
+
 TEST(CriticalPath, LoadsAreIssuedTogetherUntilOneIsWaitedFor) {
   llvm::Expected<ptx::Module> M = ptx::parse(
       ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .f32 %f<9>;\n.reg .b64 %rd<9>;\n"

@@ -58,7 +58,9 @@ TEST(Occupancy, WavesOfASmallGridAreCounted) {
   ASSERT_EQ(W.size(), 2u);
   EXPECT_EQ(W[0].Blocks, 4);
   EXPECT_EQ(W[0].Times, 2);
+  EXPECT_EQ(W[0].Mean, 4);
   EXPECT_EQ(W[1].Blocks, 1);
+  EXPECT_EQ(W[1].Mean, 1);
   EXPECT_EQ(W[1].Times, 1);
 }
 
@@ -68,6 +70,7 @@ TEST(Occupancy, TheBusiestSmDecides) {
   std::vector<Wave> W = waves(133, O, G);
   ASSERT_EQ(W.size(), 1u);
   EXPECT_EQ(W[0].Blocks, 2);
+  EXPECT_DOUBLE_EQ(W[0].Mean, 133 / 132.0);
 }
 
 TEST(Occupancy, ALargeGridIsContinuous) {

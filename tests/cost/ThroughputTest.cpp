@@ -236,6 +236,51 @@ TEST(Throughput, AtomicsOnOneAddressWaitForEachOther) {
   EXPECT_LT(scoreOf(with("atom.global.add.u32 %r6, [%rd8], 1;")).Kernels[0].Parts.L2, 3 * Without);
 }
 
+/// Stores of \p Words words, \p Apart bytes from each other, to the element of thread i.
+std::string storing(unsigned Words, unsigned Record, unsigned long Apart, unsigned Work = 0) {
+  Place P;
+  P.Stride = Record;
+  std::string T = kernel(P, {}), Lines;
+  for (unsigned I = 0; I < Work; ++I)
+    Lines += "fma.rn.f32 %f1, %f1, %f1, %f1;\n";
+  for (unsigned I = 0; I < Words; ++I)
+    Lines += "st.global.f32 [%rd11+" + std::to_string(I * Apart) + "], %f1;\n";
+  return T.replace(T.find("st.global"), T.find("DONE:\n") - T.find("st.global"), Lines);
+}
+
+TEST(Throughput, StoresPayForEachRequestWhereThePortIsBusy) {
+  auto perWarp = [](const std::string &Text) { // packets
+    return scoreOf(Text).Kernels[0].Parts.L2 * h200().Sms / (Elements / 32) / h200().StoreSectorCycles;
+  };
+  EXPECT_NEAR(perWarp(storing(8, 4, 4 * Elements)), 8 * 4, 1); // whole lines
+  EXPECT_NEAR(perWarp(storing(8, 32, 4)), 8 * (32 + 8), 16);   // 8 lines each, of which all have a mask
+  EXPECT_LT(perWarp(storing(4, 16, 4)), 0.6 * 4 * (16 + 4));   // 4 lines: most are merged
+  EXPECT_NEAR(perWarp(storing(8, 32, 4, 4000)), 32, 4);        // other warps are busy elsewhere
+}
+
+TEST(Throughput, FewSmsShareWhatAllHave) {
+  Gpu G = h200();
+  WarpDemand W;
+  W.L2Sectors = 100;
+  W.DramBytes = 1000;
+  Terms All = waveTerms(W, {2, 2, 1}, 8, G), Few = waveTerms(W, {2, 0.1, 1}, 8, G);
+  EXPECT_DOUBLE_EQ(Few.Dram, All.Dram / 20);
+  EXPECT_DOUBLE_EQ(Few.L2, 2 * 8 * 100 * 32 / 64.0); // the port of an SM
+  W = {};
+  W.StorePackets = 100;
+  EXPECT_DOUBLE_EQ(waveTerms(W, {2, 0.1, 1}, 8, G).L2, 2 * 8 * 100);
+}
+
+TEST(Throughput, LaterBlocksFindTheTableInL1) {
+  Place Table;
+  Table.Uniform = 256;
+  auto perWave = [&](int64_t Threads) {
+    Terms T = scoreOf(aos(4, 28, Table), Threads).Kernels[0].Parts;
+    return T.Latency / std::max(1.0, Threads / 32.0 / h200().MaxWarps / h200().Sms);
+  };
+  EXPECT_LT(perWave(Elements), 0.4 * perWave(65536)); // one wave: all is new
+}
+
 TEST(Throughput, RandomAccessesFarApartWaitForTheTlb) {
   // 65,536 lines, which L2 holds, close together and over a gigabyte.
   auto Dram = [](unsigned Stride) {

@@ -64,6 +64,14 @@ TEST(Transactions, SectorsKnowTheirBytes) {
   EXPECT_TRUE(sectorsOf(strided(4), 4)[0].whole());
 }
 
+TEST(Transactions, PartlyWrittenLinesSendAMaskToo) {
+  EXPECT_EQ(packetsOf(sectorsOf(strided(4), 4)), 4u);
+  EXPECT_EQ(packetsOf(sectorsOf(strided(16), 16)), 16u);
+  EXPECT_EQ(packetsOf(sectorsOf(strided(8), 4)), 8u + 2);
+  EXPECT_EQ(packetsOf(sectorsOf(strided(32), 4)), 32u + 8);
+  EXPECT_EQ(packetsOf(sectorsOf(strided(128), 4)), 32u + 32);
+}
+
 TEST(Transactions, AnAccessAcrossSectorsTouchesBoth) {
   SectorTouches S = sectorsOf(strided(0, 28), 8);
   ASSERT_EQ(S.size(), 2u);

@@ -252,6 +252,22 @@ static double sweepRate(size_t Bytes, bool Copies) {
   return double(Part) * (Copies ? 2 : 1) * Rounds / cycles(Ms) / Gpu.multiProcessorCount;
 }
 
+__global__ void fill(uint4 *To, unsigned Count, int Rounds) {
+  for (int R = 0; R < Rounds; ++R)
+    for (unsigned I = blockIdx.x * blockDim.x + threadIdx.x; I < Count; I += gridDim.x * blockDim.x)
+      To[I] = make_uint4(R, R, R, R);
+}
+
+/// Cycles of an SM per sector of storing Bytes again and again.
+static double storeCycles(size_t Bytes) {
+  unsigned Blocks = Gpu.multiProcessorCount * 8, Count = unsigned(Bytes / sizeof(uint4));
+  int Rounds = int(std::max<size_t>(4, (size_t(1) << 30) / Bytes));
+  auto *Data = allocate<uint4>(Count);
+  double Ms = time([&] { fill<<<Blocks, 256>>>(Data, Count, Rounds); });
+  CHECK(cudaFree(Data));
+  return cycles(Ms) * Gpu.multiProcessorCount / (double(Bytes) / 32 * Rounds);
+}
+
 /// The size at which sweeps fall half way from L2's speed to DRAM's.
 static double l2Knee(bool Copies) {
   double Fast = sweepRate(Gpu.l2CacheSize / 8, Copies), Slow = sweepRate(size_t(Gpu.l2CacheSize) * 4, Copies);
@@ -406,6 +422,7 @@ int main() {
   number("L2Latency", InL2, "");
   std::printf("DramLatency: %.0f  # half of the warps waiting for DRAM too; %.0f on an idle GPU\n", Loaded, Idle);
   number("L2BytesPerCycle", sweepRate(L2 / 8, false), "per SM, reads");
+  number("StoreSectorCycles", storeCycles(L2 / 8), "32 bytes stored in L2");
   number("DramBytesPerCycle", dramBytesPerCycle(Large), "per SM, a copy");
   number("DramGranule", Random.Granule, "");
   number("RandomHitCycles", Random.HitCycles, "a sector that L2 holds");
