@@ -18,26 +18,6 @@ namespace {
 /// Repeatable, without a pattern that an array's width could have too.
 uint64_t scattered(uint64_t N) { return N * 0x9E3779B97F4A7C15ull >> 40; }
 
-/// What several requests write, together.
-class MergedStores {
-public:
-  void add(ArrayRef<SectorTouch> Touches) { append_range(All, Touches); }
-
-  unsigned packets() {
-    llvm::sort(All, [](const SectorTouch &A, const SectorTouch &B) { return A.Sector < B.Sector; });
-    size_t Last = 0;
-    for (size_t I = 1; I < All.size(); ++I)
-      if (All[I].Sector == All[Last].Sector)
-        All[Last].Bytes |= All[I].Bytes;
-      else
-        All[++Last] = All[I];
-    return packetsOf(ArrayRef(All).take_front(Last + 1));
-  }
-
-private:
-  SmallVector<SectorTouch, 64> All;
-};
-
 /// How long the bursts of one block are waited for.
 struct BlockWaits {
   double Cycles = 0;
@@ -48,7 +28,8 @@ class Sm {
 public:
   Sm(const ptx::Function &F, const Sample &S, const Gpu &G)
       : F(F), S(S), Segments(issueSegments(F, S.Flow)), G(G), GranuleSectors(std::max(1.0, G.DramGranule / SectorBytes)),
-        L1(G.L1Bytes / LineBytes, LineBytes / SectorBytes), L2(G.L2Bytes / G.Sms / LineBytes, std::max(1u, unsigned(LineBytes / G.DramGranule))) {
+        L1(G.L1Bytes / LineBytes, LineBytes / SectorBytes),
+        L2(G.L2Bytes / G.Sms / LineBytes, std::max(1u, unsigned(LineBytes / G.DramGranule))) {
     Out.PerInstruction.resize(F.Body.size());
   }
 
@@ -169,16 +150,16 @@ private:
     if (Stores.empty())
       return;
     double Lines = 0, Alone = 0;
-    MergedStores Merged;
+    SectorTouches All;
     for (const auto &[Instruction, Touches] : Stores) {
       Lines += linesOf(Touches);
       Alone += packetsOf(Touches);
-      Merged.add(Touches);
+      append_range(All, Touches);
     }
-    Lines /= Stores.size();
-    auto share = [&](double Apart) { return Apart + (1 - Apart) * Merged.packets() / Alone; };
-    const double Full = Lines / G.StoreMergeLines;
-    const double Idle = share(Full > 1), Busy = share(Full * G.Schedulers > 1 ? 1 : Full);
+    joinSectors(All);
+    const double Merged = packetsOf(All) / Alone, Full = Lines / Stores.size() / G.StoreMergeLines;
+    auto share = [&](double Apart) { return Apart + (1 - Apart) * Merged; };
+    const double Idle = share(Full > 1 ? 1 : 0), Busy = share(Full * G.Schedulers > 1 ? 1 : Full);
     for (const auto &[Instruction, Touches] : Stores) {
       AccessReuse &A = Out.PerInstruction[Instruction];
       A.Packets += packetsOf(Touches) * Idle;

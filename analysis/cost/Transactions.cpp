@@ -9,6 +9,19 @@ namespace restride::cost {
 
 static constexpr unsigned WordBytes = 4, Banks = 32, TagBanks = 4;
 
+void joinSectors(SectorTouches &Touches) {
+  if (Touches.empty())
+    return;
+  llvm::sort(Touches, [](const SectorTouch &A, const SectorTouch &B) { return A.Sector < B.Sector; });
+  size_t Out = 0;
+  for (size_t I = 1; I < Touches.size(); ++I)
+    if (Touches[I].Sector == Touches[Out].Sector)
+      Touches[Out].Bytes |= Touches[I].Bytes;
+    else
+      Touches[++Out] = Touches[I];
+  Touches.truncate(Out + 1);
+}
+
 SectorTouches sectorsOf(const ptx::Request &R, unsigned Width) {
   SectorTouches Touches;
   SectorTouch Last;
@@ -36,16 +49,8 @@ SectorTouches sectorsOf(const ptx::Request &R, unsigned Width) {
   }
   if (Last.Bytes)
     Touches.push_back(Last);
-  if (Ascending)
-    return Touches;
-  llvm::sort(Touches, [](const SectorTouch &A, const SectorTouch &B) { return A.Sector < B.Sector; });
-  size_t Out = 0;
-  for (size_t I = 1; I < Touches.size(); ++I)
-    if (Touches[I].Sector == Touches[Out].Sector)
-      Touches[Out].Bytes |= Touches[I].Bytes;
-    else
-      Touches[++Out] = Touches[I];
-  Touches.truncate(Out + 1);
+  if (!Ascending)
+    joinSectors(Touches);
   return Touches;
 }
 

@@ -24,6 +24,9 @@ using SectorTouches = llvm::SmallVector<SectorTouch, 32>;
 /// Distinct sectors of \p R, ascending; each lane moves \p Width bytes.
 SectorTouches sectorsOf(const ptx::Request &R, unsigned Width);
 
+/// Sorts \p Touches and makes those of one sector one.
+void joinSectors(SectorTouches &Touches);
+
 /// Distinct 128-byte lines among ascending \p Touches.
 unsigned linesOf(llvm::ArrayRef<SectorTouch> Touches);
 
