@@ -69,43 +69,32 @@ std::vector<std::vector<unsigned>> schedulingRegions(const ptx::Function &F, con
 
 namespace {
 
+/// Whether \p I cannot come before \p Load.
+bool staysBehind(const ptx::Instruction &Load, const ptx::Instruction &I) {
+  if (writesMemory(I) || I.Op == ptx::Opcode::Bar || I.Op == ptx::Opcode::Membar || I.Op == ptx::Opcode::Call)
+    return true;
+  auto is = [](int Register) { return [=](const ptx::Operand &O) { return O.Reg >= 0 && O.Reg == Register; }; };
+  return any_of(Load.Dest, [&](const ptx::Operand &D) {
+           return any_of(I.Src, is(D.Reg)) || any_of(I.Dest, is(D.Reg)) || (I.Addr && I.Addr->Reg == D.Reg) ||
+                  (I.Guard >= 0 && I.Guard == D.Reg);
+         }) ||
+         (Load.Addr && any_of(I.Dest, is(Load.Addr->Reg)));
+}
+
 /// The instructions of a block as nvcc orders them: a load of one value stands before what first needs it, and so
 /// behind the divisions between, which nothing is moved past. Loads of several values stay.
-class SunkLoads {
-public:
-  SunkLoads(const ptx::Function &F, const ptx::Block &B) : F(F) {
-    for (unsigned Index = B.Begin; Index < B.End; ++Index) {
-      const ptx::Instruction &I = F.Body[Index];
-      settle([&](unsigned Load) { return staysBehind(F.Body[Load], I); });
-      (I.isLoad() && I.Vector == 1 && I.Guard < 0 ? Waiting : Order).push_back(Index);
-    }
-    settle([](unsigned) { return true; });
-  }
-
-  std::vector<unsigned> take() { return std::move(Order); }
-
-private:
-  /// Whether \p I cannot come before \p Load.
-  static bool staysBehind(const ptx::Instruction &Load, const ptx::Instruction &I) {
-    if (I.isStore() || I.Op == ptx::Opcode::Atom || I.Op == ptx::Opcode::Red ||
-        I.Op == ptx::Opcode::Bar || I.Op == ptx::Opcode::Membar || I.Op == ptx::Opcode::Call)
-      return true;
-    auto is = [](int Register) { return [=](const ptx::Operand &O) { return O.Reg >= 0 && O.Reg == Register; }; };
-    return any_of(Load.Dest, [&](const ptx::Operand &D) {
-             return any_of(I.Src, is(D.Reg)) || any_of(I.Dest, is(D.Reg)) || (I.Addr && I.Addr->Reg == D.Reg) ||
-                    (I.Guard >= 0 && I.Guard == D.Reg);
-           }) ||
-           (Load.Addr && any_of(I.Dest, is(Load.Addr->Reg)));
-  }
-
-  template <typename Filter> void settle(Filter IsDue) {
-    copy_if(Waiting, std::back_inserter(Order), IsDue);
-    erase_if(Waiting, IsDue);
-  }
-
-  const ptx::Function &F;
+std::vector<unsigned> nvccOrder(const ptx::Function &F, const ptx::Block &B) {
   std::vector<unsigned> Order, Waiting;
-};
+  for (unsigned Index = B.Begin; Index < B.End; ++Index) {
+    const ptx::Instruction &I = F.Body[Index];
+    auto isDue = [&](unsigned Load) { return staysBehind(F.Body[Load], I); };
+    copy_if(Waiting, std::back_inserter(Order), isDue);
+    erase_if(Waiting, isDue);
+    (I.isLoad() && I.Vector == 1 && I.Guard < 0 ? Waiting : Order).push_back(Index);
+  }
+  append_range(Order, Waiting);
+  return Order;
+}
 
 class RegionPath {
 public:
@@ -115,7 +104,7 @@ public:
   /// Time by which \p B delays the end of the region so far.
   double append(const ptx::Block &B) {
     double Before = End;
-    for (unsigned Index : SunkLoads(F, B).take())
+    for (unsigned Index : nvccOrder(F, B))
       issue(Index);
     return End - Before;
   }
@@ -160,7 +149,7 @@ std::vector<unsigned> issueSegments(const ptx::Function &F, const ptx::ControlFl
     RegionPath P(F, load);
     unsigned Last = Segment, Loads = Segment;
     for (unsigned B : Region)
-      for (unsigned I : SunkLoads(F, C.Blocks[B]).take()) {
+      for (unsigned I : nvccOrder(F, C.Blocks[B])) {
         unsigned Now = Segment + unsigned(P.issue(I));
         Last = std::max(Last, Now);
         if (F.Body[I].isLoad())

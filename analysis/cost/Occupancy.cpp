@@ -35,7 +35,7 @@ std::vector<Wave> waves(uint64_t GridBlocks, const Occupancy &O, const Gpu &G, d
   if (Mean > SmoothFrom)
     return {{Resident, Resident, Mean / Resident}};
   std::vector<Wave> Waves;
-  double Full = std::floor(PerSm / O.ResidentBlocks), Rest = PerSm - Full * O.ResidentBlocks;
+  double Full = std::floor(PerSm / Resident), Rest = PerSm - Full * Resident;
   if (Full > 0)
     Waves.push_back({Resident, std::min(Resident, Mean / Full), Full});
   if (Rest > 0)

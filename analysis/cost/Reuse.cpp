@@ -24,6 +24,11 @@ struct BlockWaits {
   DenseMap<unsigned, std::array<double, 4>> ByInstruction;
 };
 
+struct Store {
+  unsigned Instruction, Packets;
+  ArrayRef<SectorTouch> Touches;
+};
+
 class Sm {
 public:
   Sm(const ptx::Function &F, const Sample &S, const Gpu &G)
@@ -107,7 +112,7 @@ private:
       for (const SectorTouch &T : Touches)
         L1.touch(T.Sector);
       if (!R.Local) // L1 holds local memory back until a line leaves
-        Stores.push_back({R.Instruction, Touches});
+        Stores.push_back({R.Instruction, packetsOf(Touches), Touches});
       return;
     }
     if (!I.isLoad()) { // atomics are done in L2, and say which bytes they mean
@@ -151,19 +156,19 @@ private:
       return;
     double Lines = 0, Alone = 0;
     SectorTouches All;
-    for (const auto &[Instruction, Touches] : Stores) {
-      Lines += linesOf(Touches);
-      Alone += packetsOf(Touches);
-      append_range(All, Touches);
+    for (const Store &S : Stores) {
+      Lines += linesOf(S.Touches);
+      Alone += S.Packets;
+      append_range(All, S.Touches);
     }
     joinSectors(All);
     const double Merged = packetsOf(All) / Alone, Full = Lines / Stores.size() / G.StoreMergeLines;
     auto share = [&](double Apart) { return Apart + (1 - Apart) * Merged; };
     const double Idle = share(Full > 1 ? 1 : 0), Busy = share(Full * G.Schedulers > 1 ? 1 : Full);
-    for (const auto &[Instruction, Touches] : Stores) {
-      AccessReuse &A = Out.PerInstruction[Instruction];
-      A.Packets += packetsOf(Touches) * Idle;
-      A.BusyPackets += packetsOf(Touches) * Busy;
+    for (const Store &S : Stores) {
+      AccessReuse &A = Out.PerInstruction[S.Instruction];
+      A.Packets += S.Packets * Idle;
+      A.BusyPackets += S.Packets * Busy;
     }
   }
 
@@ -173,7 +178,7 @@ private:
   const Gpu &G;
   uint64_t GranuleSectors;
   SectorCache L1, L2;
-  std::vector<std::pair<unsigned, ArrayRef<SectorTouch>>> Stores; ///< of this burst, by instruction
+  std::vector<Store> Stores; ///< of this burst
   NumberMap Asked;   ///< sectors that were missed in this turn, and the Wait for them
   NumberMap Fetched; ///< granules that DRAM was asked for in this turn
   std::vector<unsigned> Loads; ///< of this burst

@@ -20,8 +20,8 @@ StoreOrder::Place StoreOrder::placeOf(int Register) const {
   return It == Places.end() ? Place{Unwritten + unsigned(Register + 1), 0} : It->second;
 }
 
-static bool writesMemory(const Instruction &I) {
-  return I.Op == Opcode::St || I.Op == Opcode::Atom || I.Op == Opcode::Red;
+bool writesMemory(const Instruction &I) {
+  return I.isMemory() && !I.isLoad();
 }
 
 /// Generic addresses may be of any space.

@@ -12,6 +12,9 @@
 
 namespace restride::cost {
 
+/// Stores and atomics.
+bool writesMemory(const ptx::Instruction &I);
+
 class StoreOrder {
 public:
   /// Cycle of the last instruction before that \p I may not pass; 0: none.
