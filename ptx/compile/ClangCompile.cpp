@@ -217,11 +217,11 @@ static void initializeBackEnd(ArrayRef<std::string> LlvmArgs) {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-    std::vector<const char *> Args = {"clang (LLVM option parsing)"};
+    // nvcc copies a record from memory to memory with all loads first.
+    std::vector<const char *> Args = {"clang (LLVM option parsing)", "-ldstmemcpy-glue-max=16"};
     for (const std::string &Arg : LlvmArgs)
       Args.push_back(Arg.c_str());
-    if (Args.size() > 1)
-      cl::ParseCommandLineOptions(Args.size(), Args.data());
+    cl::ParseCommandLineOptions(Args.size(), Args.data());
   });
 }
 
