@@ -94,7 +94,8 @@ private:
       Last = R.Instruction;
       ++Next;
       request(R, W.touches(R));
-      Busy += S.PerInstruction[R.Instruction].Wavefronts;
+      const AccessProfile &P = S.PerInstruction[R.Instruction];
+      Busy += std::max(P.TagPasses, P.BankCycles);
     }
     sendStores();
     for (unsigned I : Loads)

@@ -55,15 +55,14 @@ static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, con
     P.Local |= R.Mem == ptx::Space::Local;
     P.Random |= R.DependsOnLoad && R.Mem == ptx::Space::Global;
     unsigned Width = I.accessBytes();
-    if (R.Mem == ptx::Space::Shared) {
-      P.Wavefronts += bankCyclesOf(R, Width);
+    P.BankCycles += bankCyclesOf(R, Width);
+    if (R.Mem == ptx::Space::Shared)
       continue;
-    }
     if (I.Op == ptx::Opcode::Atom || I.Op == ptx::Opcode::Red)
       noteAtomic(I, R, P);
     ArrayRef<SectorTouch> S = Touched.touches(*Next++);
     P.Sectors += S.size();
-    P.Wavefronts += wavefrontsOf(R, Width);
+    P.TagPasses += tagPassesOf(S);
   }
 }
 
@@ -93,7 +92,7 @@ public:
     }
     for (AccessProfile &P : S.PerInstruction)
       if (P.Requests)
-        P.Sectors /= P.Requests, P.Wavefronts /= P.Requests, P.Serial /= P.Requests;
+        P.Sectors /= P.Requests, P.TagPasses /= P.Requests, P.BankCycles /= P.Requests, P.Serial /= P.Requests;
     if (none_of(S.PerInstruction, [](const AccessProfile &P) { return P.Requests > 0; }))
       S.Notes.push_back("no access to memory was seen in the warps that were looked at: all layouts cost the same");
     auto Pointers = map_to_vector(Traces, [](const ptx::WarpTrace &T) { return &T; });

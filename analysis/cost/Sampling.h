@@ -14,7 +14,8 @@ namespace restride::cost {
 struct AccessProfile {
   double Requests = 0;   ///< seen, all sampled warps together
   double Sectors = 0;    ///< distinct, per request; 0 for shared memory
-  double Wavefronts = 0; ///< L1 data pipe cycles, per request (shared: bank cycles)
+  double TagPasses = 0;  ///< cycles of L1's tag stage, per request; 0 for shared memory
+  double BankCycles = 0; ///< cycles of its data stage, per request
   /// Atomics that L2 does one after the other, per request: all seen went to one address.
   double Serial = 0;
   std::optional<uint64_t> OneAddress; ///< which one, if so

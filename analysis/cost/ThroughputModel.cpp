@@ -67,10 +67,11 @@ static double atomicDemand(const Sample &S) {
 WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, const DramTraffic &D, const Gpu &G) {
   WarpDemand W;
   W.Slots = issueDemand(F, S, G);
-  W.Wavefronts = G.WarpWavefronts;
+  W.TagPasses = W.BankCycles = G.WarpWavefronts;
   bool Stores = false;
   for (auto [I, P] : enumerate(S.PerInstruction)) {
-    W.Wavefronts += S.weight(I) * P.Wavefronts;
+    W.TagPasses += S.weight(I) * P.TagPasses;
+    W.BankCycles += S.weight(I) * P.BankCycles;
     Stores |= F.Body[I].isStore() && P.Requests > 0 && F.Body[I].Mem != ptx::Space::Shared;
     if (const AccessReuse &A = R.PerInstruction[I]; A.Requests > 0) {
       W.L2Sectors += S.weight(I) * A.MissSectors / A.Requests;
@@ -78,7 +79,8 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
       W.BusyPackets += S.weight(I) * A.BusyPackets / A.Requests;
     }
   }
-  W.Wavefronts += Stores ? G.StoreWavefronts : 0;
+  W.TagPasses += Stores ? G.StoreWavefronts : 0;
+  W.BankCycles += Stores ? G.StoreWavefronts : 0;
   W.Atomics = atomicDemand(S);
   W.DramBytes = D.ReadBytes + D.WriteBytes;
   W.RandomHits = (D.LoadSectors + 2 * D.StoreSectors) * (1 - D.MissShare);
@@ -96,7 +98,7 @@ Terms waveTerms(const WarpDemand &W, const Wave &Wave, unsigned WarpsPerBlock, c
   double Warps = Wave.Blocks * WarpsPerBlock, Share = Wave.Mean / Wave.Blocks;
   Terms T;
   T.Issue = W.Slots * Warps / G.Schedulers;
-  T.L1 = W.Wavefronts * Warps;
+  T.L1 = std::max(W.TagPasses, W.BankCycles) * Warps;
   // Data to L2 and data from it pass each other; for atomics on one address all SMs wait for the same slice.
   double Read = W.L2Sectors * SectorBytes * std::max(Share / G.L2BytesPerCycle, 1 / PortBytesRead);
   double Written = W.StorePackets * std::max(Share * G.StoreSectorCycles, SectorBytes / PortBytesWritten);

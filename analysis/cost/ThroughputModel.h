@@ -11,7 +11,8 @@ namespace restride::cost {
 /// What one warp asks of the GPU, averaged over the launch.
 struct WarpDemand {
   double Slots = 0;          ///< issue slots
-  double Wavefronts = 0;     ///< cycles of the L1 data pipe
+  double TagPasses = 0;      ///< cycles of L1's tag stage
+  double BankCycles = 0;     ///< cycles of its data stage
   double L2Sectors = 0;      ///< read
   double StorePackets = 0;   ///< of stores and atomics, 32 bytes each
   double BusyPackets = 0;    ///< the same while the port to L2 is busy

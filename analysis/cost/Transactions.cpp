@@ -92,46 +92,27 @@ static llvm::SmallVector<uint64_t, 64> wordsOf(const ptx::Request &R, unsigned W
 
 static unsigned phasesOf(unsigned Width) { return std::clamp(Width / WordBytes, 1u, WarpLanes); }
 
+/// Of four. Two bits, each the parity of some bits of the line number: found with pairs of lines up to 2 GB apart.
 static unsigned tagBank(uint64_t Line) {
-  return (Line ^ Line >> 2 ^ Line >> 4 ^ Line >> 6 ^ Line >> 8 ^ Line >> 10) & (TagBanks - 1);
+  return std::popcount(Line & 0x1EF7AB5) % 2 + 2 * (std::popcount(Line & 0x155AF6F) % 2);
 }
 
-/// The fullest bank when each word of each pass takes a cycle of its bank.
-struct BankLoad {
-  unsigned char Load[Banks] = {};
-  unsigned Most = 0;
-  void add(uint64_t Word) { Most = std::max<unsigned>(Most, ++Load[Word % Banks]); }
-};
-
-unsigned wavefrontsOf(const ptx::Request &R, unsigned Width) {
-  unsigned Phases = phasesOf(Width), Lanes = WarpLanes / Phases, Cycles = 0;
-  for (unsigned Phase = 0; Phase < Phases; ++Phase) {
-    llvm::SmallVector<uint64_t, 64> Words = wordsOf(R, Width, Phase * Lanes, Lanes);
-    llvm::SmallVector<BankLoad, 8> Passes;
-    unsigned InBank[TagBanks] = {}, Pass = 0;
-    uint64_t LastLine = ~0ull;
-    for (uint64_t Word : Words) {
-      if (uint64_t Line = Word / (LineBytes / WordBytes); Line != LastLine) {
-        LastLine = Line;
-        Pass = InBank[tagBank(Line)]++;
-        if (Pass == Passes.size())
-          Passes.emplace_back();
-      }
-      Passes[Pass].add(Word);
-    }
-    for (const BankLoad &P : Passes)
-      Cycles += P.Most;
-  }
-  return Cycles;
+unsigned tagPassesOf(llvm::ArrayRef<SectorTouch> Touches) {
+  unsigned InBank[TagBanks] = {};
+  uint64_t Last = ~0ull;
+  for (const SectorTouch &T : Touches)
+    if (uint64_t Line = T.Sector / (LineBytes / SectorBytes); Line != Last)
+      ++InBank[tagBank(Line)], Last = Line;
+  return *std::max_element(std::begin(InBank), std::end(InBank));
 }
 
 unsigned bankCyclesOf(const ptx::Request &R, unsigned Width) {
   unsigned Phases = phasesOf(Width), Lanes = WarpLanes / Phases, Cycles = 0;
   for (unsigned Phase = 0; Phase < Phases; ++Phase) {
-    BankLoad Load;
+    unsigned InBank[Banks] = {}, Most = 0;
     for (uint64_t Word : wordsOf(R, Width, Phase * Lanes, Lanes))
-      Load.add(Word);
-    Cycles += Load.Most;
+      Most = std::max(Most, ++InBank[Word % Banks]);
+    Cycles += Most;
   }
   return Cycles;
 }

@@ -35,15 +35,12 @@ unsigned linesOf(llvm::ArrayRef<SectorTouch> Touches);
 /// l1tex__m_l1tex2xbar_req_cycles_active counts them.
 unsigned packetsOf(llvm::ArrayRef<SectorTouch> Touches);
 
-/// Cycles of the L1 data pipe for a global request. The lanes go in Width/4
-/// phases. In a phase the distinct lines go to four tag banks by a hash of the
-/// line number, as many passes as the fullest bank holds lines; a pass costs
-/// the most distinct words in any of the 32 data banks. Fitted against
-/// l1tex__data_pipe_lsu_wavefronts.
-unsigned wavefrontsOf(const ptx::Request &R, unsigned Width);
+/// Cycles of L1's tag stage for a global request of ascending \p Touches: its lines go to four tag banks by a hash of
+/// the line number, and the fullest counts, as l1tex__t_output_wavefronts does.
+unsigned tagPassesOf(llvm::ArrayRef<SectorTouch> Touches);
 
-/// Cycles of the same pipe for a shared-memory request: per phase the most
-/// distinct words in any of the 32 banks.
+/// Cycles of L1's data stage, for shared memory too: the lanes go in Width/4 phases,
+/// each as long as the most distinct words in any of the 32 data banks.
 unsigned bankCyclesOf(const ptx::Request &R, unsigned Width);
 
 } // namespace restride::cost
