@@ -10,8 +10,6 @@ using namespace clang;
 
 namespace restride {
 
-static constexpr unsigned MaxDepth = 32;
-
 template <typename T> std::optional<EstimateOf<T>> Evaluator::value(const Expr *E, Frame In) const {
   if constexpr (std::is_same_v<T, double>)
     return real(E, In);
@@ -45,6 +43,8 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
     }
     return One;
   }
+  if (auto At = Trial.find(V); At != Trial.end())
+    return EstimateOf<T>{T(At->second.Value), At->second.Assumed};
   auto &Known = [&]() -> auto & {
     if constexpr (std::is_same_v<T, double>)
       return Reals;
@@ -61,9 +61,12 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
       for (const Expr *E : At->second)
         if (!Value)
           Value = value<T>(E, In.deeper());
-  if (Value && !V->getType().isConstQualified() && isModified(Facts, V))
+  if (Value && !V->getType().isConstQualified() && isModified(Facts, V)) {
+    if constexpr (std::is_same_v<T, int64_t>)
+      Value = grown(V, *Value, In);
     Value->Assumed = true;
-  if (!In.Call)
+  }
+  if (!In.Call && Trial.empty())
     Known[V] = Value;
   return Value;
 }
@@ -73,6 +76,9 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
   if (!F || isa<CUDAKernelCallExpr>(C))
     return std::nullopt;
   llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
+  if constexpr (std::is_same_v<T, int64_t>)
+    if (const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C); Member && Name == "size" && !C->getNumArgs())
+      return containerSize(Member->getImplicitObjectArgument(), In);
   bool Min = Name == "min" || Name == "fmin" || Name == "fminf", Max = Name == "max" || Name == "fmax" || Name == "fmaxf";
   if ((Min || Max) && C->getNumArgs() == 2) {
     std::optional<EstimateOf<T>> L = value<T>(C->getArg(0), In.deeper()), R = value<T>(C->getArg(1), In.deeper());
@@ -174,6 +180,30 @@ std::optional<RealEstimate> Evaluator::real(const Expr *E, Frame In) const {
   return Of;
 }
 
+std::optional<Estimate> Evaluator::applied(BinaryOperatorKind Op, Estimate L, Estimate R) {
+  Estimate Out{0, L.Assumed || R.Assumed};
+  uint64_t A = L.Value, C = R.Value; // wraps instead of overflowing
+  switch (Op) {
+  case BO_Add: Out.Value = A + C; return Out;
+  case BO_Sub: Out.Value = A - C; return Out;
+  case BO_Mul: Out.Value = A * C; return Out;
+  case BO_Div: if (!R.Value || R.Value == -1) return std::nullopt; Out.Value = L.Value / R.Value; return Out;
+  case BO_Rem: if (!R.Value || R.Value == -1) return std::nullopt; Out.Value = L.Value % R.Value; return Out;
+  case BO_Shl: if (C > 62) return std::nullopt; Out.Value = A << C; return Out;
+  case BO_Shr: if (C > 62) return std::nullopt; Out.Value = L.Value >> C; return Out;
+  case BO_And: Out.Value = A & C; return Out;
+  case BO_Or: Out.Value = A | C; return Out;
+  case BO_Xor: Out.Value = A ^ C; return Out;
+  case BO_GT: Out.Value = L.Value > R.Value; return Out;
+  case BO_LT: Out.Value = L.Value < R.Value; return Out;
+  case BO_GE: Out.Value = L.Value >= R.Value; return Out;
+  case BO_LE: Out.Value = L.Value <= R.Value; return Out;
+  case BO_EQ: Out.Value = L.Value == R.Value; return Out;
+  case BO_NE: Out.Value = L.Value != R.Value; return Out;
+  default: return std::nullopt;
+  }
+}
+
 std::optional<Estimate> Evaluator::integer(const Expr *E, Frame In) const {
   if (In.Depth > MaxDepth || E->isValueDependent())
     return std::nullopt;
@@ -215,27 +245,7 @@ std::optional<Estimate> Evaluator::integer(const Expr *E, Frame In) const {
     std::optional<Estimate> L = integer(B->getLHS(), In.deeper()), R = integer(B->getRHS(), In.deeper());
     if (!L || !R)
       return std::nullopt;
-    Estimate Out{0, L->Assumed || R->Assumed};
-    uint64_t A = L->Value, C = R->Value; // wraps instead of overflowing
-    switch (B->getOpcode()) {
-    case BO_Add: Out.Value = A + C; return Out;
-    case BO_Sub: Out.Value = A - C; return Out;
-    case BO_Mul: Out.Value = A * C; return Out;
-    case BO_Div: if (!R->Value || R->Value == -1) return std::nullopt; Out.Value = L->Value / R->Value; return Out;
-    case BO_Rem: if (!R->Value || R->Value == -1) return std::nullopt; Out.Value = L->Value % R->Value; return Out;
-    case BO_Shl: if (C > 62) return std::nullopt; Out.Value = A << C; return Out;
-    case BO_Shr: if (C > 62) return std::nullopt; Out.Value = L->Value >> C; return Out;
-    case BO_And: Out.Value = A & C; return Out;
-    case BO_Or: Out.Value = A | C; return Out;
-    case BO_Xor: Out.Value = A ^ C; return Out;
-    case BO_GT: Out.Value = L->Value > R->Value; return Out;
-    case BO_LT: Out.Value = L->Value < R->Value; return Out;
-    case BO_GE: Out.Value = L->Value >= R->Value; return Out;
-    case BO_LE: Out.Value = L->Value <= R->Value; return Out;
-    case BO_EQ: Out.Value = L->Value == R->Value; return Out;
-    case BO_NE: Out.Value = L->Value != R->Value; return Out;
-    default: return std::nullopt;
-    }
+    return applied(B->getOpcode(), *L, *R);
   }
   const CallExpr *C = dyn_cast<CallExpr>(E);
   return C ? call<int64_t>(C, In) : std::nullopt;

@@ -24,8 +24,8 @@ public:
   /// A grid or block size: an integer or a dim3. Zeros where unknown.
   void dimensions(const clang::Expr *E, uint64_t Out[3], bool &Assumed) const { dimensions(E, Out, Assumed, Frame()); }
   /// How often the loops around \p E run it; loops that cannot be counted
-  /// count as UnknownLoopTrips.
-  double timesExecuted(const clang::Stmt *E, clang::ASTContext &Context) const;
+  /// count as UnknownLoopTrips, and make \p Counted false.
+  double timesExecuted(const clang::Stmt *E, clang::ASTContext &Context, bool *Counted = nullptr) const;
 
   /// The loop \p For, if its counter moves by a step from one known number to another.
   struct CountedLoop {
@@ -36,6 +36,7 @@ public:
   std::optional<CountedLoop> countedLoop(const clang::ForStmt *For) const;
 
   static constexpr double UnknownLoopTrips = 16;
+  static constexpr unsigned MaxDepth = 32; ///< of expressions in each other
 
 private:
   /// The call whose function is being evaluated, and what it was called in.
@@ -50,6 +51,13 @@ private:
   std::optional<RealEstimate> real(const clang::Expr *E, Frame In) const;
   template <typename T> std::optional<EstimateOf<T>> value(const clang::Expr *E, Frame In) const;
   template <typename T> std::optional<EstimateOf<T>> variable(const clang::VarDecl *V, Frame In) const;
+  /// What \p V, which began as \p Start, holds after the loop that only changes it; \p Start if there is none.
+  std::optional<Estimate> grown(const clang::VarDecl *V, Estimate Start, Frame In) const;
+  /// After "x *= 2", "++x" or "x = …".
+  std::optional<Estimate> updated(const clang::Expr *Update, Estimate Old, Frame In) const;
+  static std::optional<Estimate> applied(clang::BinaryOperatorKind Op, Estimate L, Estimate R);
+  /// Elements of a std::vector, by its constructor, resize, assign and push_back.
+  std::optional<Estimate> containerSize(const clang::Expr *Object, Frame In) const;
   /// min and max, ceil and floor, and functions of one return.
   template <typename T> std::optional<EstimateOf<T>> call(const clang::CallExpr *C, Frame In) const;
   void dimensions(const clang::Expr *E, uint64_t Out[3], bool &Assumed, Frame In) const;
@@ -62,6 +70,7 @@ private:
   /// Variables outside of calls that were evaluated: `b = a + a; c = b + b; …` looks at each once.
   mutable std::map<const clang::VarDecl *, std::optional<Estimate>> Integers;
   mutable std::map<const clang::VarDecl *, std::optional<RealEstimate>> Reals;
+  mutable std::map<const clang::VarDecl *, Estimate> Trial; ///< in a loop that is being followed
 };
 
 } // namespace restride

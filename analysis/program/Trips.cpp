@@ -44,10 +44,16 @@ std::optional<Evaluator::CountedLoop> Evaluator::countedLoop(const ForStmt *For)
     const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E->IgnoreParenImpCasts());
     return R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
   };
-  const Expr *Limit = Condition->getRHS();
+  const Expr *Limit = Condition->getRHS(), *Ahead = nullptr;
   const VarDecl *V = Variable(Condition->getLHS());
+  const BinaryOperator *Sum = dyn_cast<BinaryOperator>(Condition->getLHS()->IgnoreParenImpCasts());
+  if (!V && Sum && Sum->getOpcode() == BO_Add) { // i + 1 < n
+    V = Variable(Sum->getLHS());
+    Ahead = Sum->getRHS();
+  }
   const Expr *Start = V ? firstValue(For, V) : nullptr;
   if (!Start) { // n > i
+    Ahead = nullptr;
     Limit = Condition->getLHS();
     V = Variable(Condition->getRHS());
     Start = V ? firstValue(For, V) : nullptr;
@@ -56,15 +62,26 @@ std::optional<Evaluator::CountedLoop> Evaluator::countedLoop(const ForStmt *For)
     return std::nullopt;
   std::optional<Estimate> From = integer(Start), To = integer(Limit);
   std::optional<int64_t> By = step(For->getInc(), V, *this);
-  if (!From || !To || !By || !*By)
+  if (!From || !To || !By || !*By || (Ahead && Variable(Ahead) == V))
     return std::nullopt;
+  if (Ahead) {
+    std::optional<Estimate> More = integer(Ahead);
+    if (!More)
+      return std::nullopt;
+    To->Value -= More->Value;
+  }
   const bool Includes = Condition->getOpcode() == BO_LE || Condition->getOpcode() == BO_GE;
   const double Distance = (double(To->Value) - double(From->Value)) * (*By < 0 ? -1 : 1) + Includes;
   return CountedLoop{V, From->Value, *By, uint64_t(std::max(0.0, std::ceil(Distance / std::abs(double(*By)))))};
 }
 
-double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx) const {
+double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx, bool *Counted) const {
   double Times = 1;
+  auto Unknown = [&] {
+    if (Counted)
+      *Counted = false;
+    return UnknownLoopTrips;
+  };
   DynTypedNode Node = DynTypedNode::create(*S);
   const Stmt *Child = S;
   for (unsigned Depth = 0; Depth < 1000; ++Depth) {
@@ -76,11 +93,11 @@ double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx) const {
     if (const ForStmt *For = dyn_cast_or_null<ForStmt>(Parent); For && For->getInit() != Child)
       Times *= [&] {
         std::optional<CountedLoop> Loop = countedLoop(For);
-        return Loop ? double(Loop->Trips) : UnknownLoopTrips;
+        return Loop ? double(Loop->Trips) : Unknown();
       }();
     else if (Parent && isa<WhileStmt, DoStmt, CXXForRangeStmt>(Parent) && isa_and_nonnull<CompoundStmt>(Child))
       // do { ... } while (0) is how macros wrap statements.
-      Times *= isa<DoStmt>(Parent) && cast<DoStmt>(Parent)->getCond()->isIntegerConstantExpr(Ctx) ? 1 : UnknownLoopTrips;
+      Times *= isa<DoStmt>(Parent) && cast<DoStmt>(Parent)->getCond()->isIntegerConstantExpr(Ctx) ? 1 : Unknown();
     if (Parent)
       Child = Parent;
   }

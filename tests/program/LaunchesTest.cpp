@@ -137,6 +137,37 @@ TEST(Launches, aGridThatDependsOnItselfIsNotKnown) {
   EXPECT_EQ(P.Launches[0].Grid[0], 0u);
 }
 
+static std::optional<int64_t> argument(const std::string &Host) {
+  Program P = find("namespace std { template <class T> struct vector { vector(); vector(int); int size() const; "
+                   "void push_back(T); void resize(int); }; }\nvoid build(std::vector<int> &);\n"
+                   "int main(int argc, char **argv) {\n  int n = argc > 1 ? atoi(argv[1]) : 1000;\n  Q *d;\n"
+                   "  cudaMalloc((void **)&d, n * sizeof(Q));\n" + Host + "}");
+  return P.Launches.empty() || P.Launches[0].Arguments.size() < 2 ? std::nullopt : P.Launches[0].Arguments[1];
+}
+
+TEST(Launches, followALoopThatOnlyChangesAVariable) {
+  const std::string Launch = "k<<<1, 32>>>(d, m);";
+  EXPECT_EQ(argument("int m = 64; while (m < 2 * n) m *= 2;" + Launch), 2048);
+  EXPECT_EQ(argument("int m = 64; while (m < 2 * n) { m <<= 1; }" + Launch), 2048);
+  EXPECT_EQ(argument("int m = 0; while ((1 << m) < n) ++m;" + Launch), 10);
+  EXPECT_EQ(argument("int m = 1; for (; m < n; m = m * 3) ;" + Launch), 2187);
+  EXPECT_EQ(argument("int m = 1; do m += n; while (m < 500);" + Launch), 1001);
+  // What does not end, or does more, is not followed.
+  EXPECT_EQ(argument("int m = 1; while (m < n) m *= 1;" + Launch), 1);
+  EXPECT_EQ(argument("int m = 8; while (m < n) { if (atoi(argv[1])) m *= 2; }" + Launch), 8);
+}
+
+TEST(Launches, knowTheSizeOfAVector) {
+  const std::string Launch = "k<<<1, 32>>>(d, (int)v.size());";
+  EXPECT_EQ(argument("std::vector<int> v(n * 3);" + Launch), 3000);
+  EXPECT_EQ(argument("std::vector<int> v; v.resize(n + 1);" + Launch), 1001);
+  EXPECT_EQ(argument("std::vector<int> v; for (int y = 0; y + 1 < n; ++y) for (int x = 0; x < 4; ++x) { v.push_back(x); v.push_back(y); }" + Launch), 7992);
+  EXPECT_EQ(argument("std::vector<int> v; while (atoi(argv[2])) { v.push_back(1); }" + Launch), std::nullopt);
+  EXPECT_EQ(argument("std::vector<int> v(9); for (int i = 0; i < v.size(); ++i) { v.push_back(i); }" + Launch), std::nullopt);
+  EXPECT_EQ(argument("std::vector<int> v; build(v);" + Launch), std::nullopt);
+  EXPECT_EQ(argument("std::vector<int> v; auto add = [&] { v.push_back(1); }; for (int i = 0; i < n; ++i) add();" + Launch), std::nullopt);
+}
+
 TEST(Copies, countTheirBytesAndTheLoopsAroundThem) {
   Program P = find(R"(
     int main() {
