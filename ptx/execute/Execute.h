@@ -75,7 +75,8 @@ struct LaunchFacts {
   /// that come from loaded data stay inside; the data are the same in all layouts.
   std::vector<std::vector<ArrayPlace>> Arrays;
   /// Loaded integers lie near the thread's own number, as in data that somebody
-  /// sorted; addresses that follow from them are none that DependsOnLoad.
+  /// sorted; addresses that follow from them are none that DependsOnLoad,
+  /// unless they are far apart.
   bool LocalData = false;
   /// By source parameter position; a missing one is Random. Others than random
   /// values are known: what follows from them is computed, and no leaf.
@@ -107,6 +108,7 @@ struct LoopTrips {
   double True = 0;       ///< trips without cutting short; equals Executed where the counter is not known
   bool Known = false;    ///< the loop was counted: True is exact
   bool Walk = false;     ///< data end it, and it goes from element to element by what it loads (flow/Walk.h)
+  bool Search = false;   ///< it looks for something (flow/Search.h)
 };
 
 /// Where the body of a loop begins once more.
@@ -135,6 +137,8 @@ struct ExecuteLimits {
   uint64_t MaxInstructions = 400000; ///< warp-wide; twice as many end the run wherever it is
   /// Trips after which a loop whose exit depends on loaded or float data leaves.
   uint64_t DataLoopTrips = 16;
+  /// The same of a loop that looks for something, as for a key in a hash table that is half full.
+  uint64_t SearchTrips = 2;
   /// Of a walk the requests before this trip are left out, but for the very first
   /// trip: all walks start at one element.
   uint64_t WalkStart = 0;

@@ -124,7 +124,9 @@ struct LoopInfo {
   LoopInductions Inductions;
   Slot Bound = -1;           ///< slot of ExitTest::Bound
   bool HasOtherExit = false; ///< more than one branch leaves it
-  bool Walks = false;        ///< has no counter and goes where it loads; see Walk.h
+  // Without a counter:
+  bool Searches = false; ///< looks for something; see Search.h
+  bool Walks = false;    ///< or goes where it loads; see Walk.h
   uint64_t Unroll = 1;       ///< source trips per trip, guessed from the step
   std::vector<uint32_t> PlaceInParent; ///< per block of it: index in the parent's
 };

@@ -2,6 +2,7 @@
 // whether it is a guard.
 #include "ptx/execute/Program.h"
 
+#include "ptx/flow/Search.h"
 #include "ptx/flow/Walk.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -171,7 +172,8 @@ void Program::decodeLoops() {
       for (unsigned B : L.Blocks)
         Info.PlaceInParent.push_back(placeOf(C.Loops[L.Parent], B));
     Info.Inductions = inductions(F, C, L);
-    Info.Walks = !Info.Inductions.Test && isWalk(F, C, L);
+    Info.Searches = !Info.Inductions.Test && isSearch(F, C, L);
+    Info.Walks = !Info.Inductions.Test && !Info.Searches && isWalk(F, C, L);
     unsigned Exits = 0;
     for (unsigned B : L.Blocks)
       Exits += llvm::any_of(C.Blocks[B].Succs, [&](unsigned S) { return !C.inLoop(S, int(Number)); });

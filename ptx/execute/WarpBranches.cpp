@@ -55,7 +55,8 @@ uint32_t Warp::stayOnData(const BranchInfo &Info, uint32_t Stay, uint32_t Unknow
   const bool ExitLeavesFunction = Info.Leaves == (Info.TakenExits ? 1 : 2);
   if (!Info.IsCounted && ExitLeavesFunction && L.HasOtherExit)
     return Stay | Unknown; // a guard inside the loop
-  const uint64_t Cap = std::max<uint64_t>(Limits.DataLoopTrips / (Info.IsCounted ? L.Unroll : 1), 1);
+  const uint64_t Most = L.Searches ? Limits.SearchTrips : Limits.DataLoopTrips;
+  const uint64_t Cap = std::max<uint64_t>(Most / (Info.IsCounted ? L.Unroll : 1), 1);
   if (Loops.trips(Info.ExitLoop) >= Cap)
     return Stay & ~Unknown;
   if (Info.IsCounted && L.Inductions.Test->Stay == Relation::NotEqual) {

@@ -239,6 +239,17 @@ void WarpMemory::atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lan
   });
 }
 
+/// What a program makes of data that lie in order need not: hashes.
+static bool isScattered(uint32_t Mask, const Lanes &Address, uint64_t Elements) {
+  uint64_t Low = ~0ull, High = 0;
+  forLanes(Mask, [&](unsigned L) {
+    Low = std::min(Low, Address[L]);
+    High = std::max(High, Address[L]);
+  });
+  constexpr uint64_t Near = 1 << 16; // bytes, of what 32 large records in a row take
+  return High - Low > std::max(Elements, Near);
+}
+
 bool WarpMemory::access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Request &Out) {
   if (!Mask || Op.Address < 0)
     return false;
@@ -256,7 +267,7 @@ bool WarpMemory::access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Reque
   Out.Mask = Mask;
   Out.Mem = Where;
   const bool FromData = (R.Unknown[Op.Address] & Mask) != 0;
-  Out.DependsOnLoad = FromData && !Facts.LocalData;
+  Out.DependsOnLoad = FromData && (!Facts.LocalData || isScattered(Mask, Address, Facts.Elements));
   if (Where == Space::Local) {
     // As the hardware interleaves it: the same offset of all lanes in a row.
     const uint64_t Base = window(Space::Local) | ((WarpId & 0xfffffffff) << 24);

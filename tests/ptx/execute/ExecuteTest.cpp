@@ -285,6 +285,23 @@ TEST(Execute, DataLoop) {
   }
 }
 
+TEST(Execute, ASearchEndsSoon) {
+  // while (p[k] != key) ++k;
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+ld.global.u32 %r9, [%rd1];
+mov.u32 %r1, 0;
+LOOP: mul.wide.s32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r2, [%rd3];
+add.s32 %r1, %r1, 1;
+setp.ne.s32 %p1, %r2, %r9;
+@%p1 bra LOOP;
+ret;)");
+  WarpTrace T = K.run();
+  EXPECT_EQ(T.Loops[0].Executed, 2u);
+  EXPECT_TRUE(T.Loops[0].Search);
+}
+
 TEST(Execute, AWalkIsRecordedOnceLanesHaveParted) {
   // while (k >= 0) k = p[k];
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
@@ -306,11 +323,11 @@ ret;)");
 }
 
 TEST(Execute, ExitByAFlagThatDataSets) {
-  // while (true) { done = false; if (p[i] == key) done = true; ++i; if (done) break; }
+  // while (true) { done = false; if (p[i] > limit) done = true; ++i; if (done) break; }
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
 LOOP: mov.pred %p1, 0;
 ld.global.u32 %r1, [%rd1];
-setp.ne.s32 %p2, %r1, %r2;
+setp.le.s32 %p2, %r1, %r2;
 @%p2 bra NEXT;
 mov.pred %p1, -1;
 NEXT: add.s64 %rd1, %rd1, 4;
@@ -617,6 +634,30 @@ TEST(Execute, LocalDataLieNearTheThread) {
   int64_t First = 3 * int64_t(L.Block.count()) + 32;
   for (unsigned Lane = 0; Lane < 32; ++Lane)
     EXPECT_LE(std::abs(int64_t(T.Requests[1].Address[Lane] - Range) / 16 - First - Lane), 8);
+}
+
+TEST(Execute, HashesOfLocalDataLieAnywhere) {
+  // p[(keys[i] * 2654435761) & 0xfffff]
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, %ctaid.x;
+mov.u32 %r2, %ntid.x;
+mov.u32 %r3, %tid.x;
+mad.lo.s32 %r4, %r1, %r2, %r3;
+mul.wide.s32 %rd2, %r4, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r5, [%rd3];
+mul.lo.s32 %r6, %r5, -1640531535;
+and.b32 %r7, %r6, 1048575;
+mul.wide.u32 %rd4, %r7, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.u32 %r8, [%rd5];
+ret;)");
+  LaunchFacts L;
+  L.LocalData = true;
+  L.Elements = 1 << 20;
+  WarpTrace T = K.run(L, 3, 1);
+  ASSERT_EQ(T.Requests.size(), 2u);
+  EXPECT_TRUE(T.Requests[1].DependsOnLoad);
 }
 
 struct ValueCase {
