@@ -22,6 +22,17 @@ public:
   explicit Ranges(const ptx::Function &F) : F(F), Of(F.Body.size()) {}
 
   template <typename Filter> void add(const WarpFootprint &W, Filter Counts) {
+    std::map<uint64_t, Range> Own;
+    for (const RequestFootprint &R : W.Requests)
+      if (R.Count && !R.Random && !R.Local && Counts(F.Body[R.Instruction])) {
+        uint64_t Low = W.Touches[R.First].Sector, High = W.Touches[R.First + R.Count - 1].Sector + 1;
+        Range &In = Own[Low * SectorBytes >> ptx::RangeBits];
+        In = {std::min(In.Low, Low), std::max(In.High, High)};
+      }
+    double Span = 0;
+    for (auto [Pointer, In] : Own)
+      Span += double(In.High - In.Low) * SectorBytes;
+    Spans.push_back(Span);
     for (const RequestFootprint &R : W.Requests)
       if (R.Count && !R.Random && !R.Local && Counts(F.Body[R.Instruction])) {
         auto [Low, High] = Of[R.Instruction];
@@ -43,6 +54,13 @@ public:
     return Sectors * SectorBytes;
   }
 
+  /// Between the first and the last of one warp, by pointer.
+  double bytesOfWarp() const {
+    std::vector<double> Sorted = Spans;
+    llvm::sort(Sorted);
+    return Sorted.empty() ? 0 : Sorted[Sorted.size() / 2];
+  }
+
 private:
   struct Range {
     uint64_t Low = ~0ull, High = 0; ///< sectors
@@ -50,6 +68,7 @@ private:
   };
   const ptx::Function &F;
   std::vector<Range> Of;
+  std::vector<double> Spans; ///< of each warp
 };
 
 /// The 128-byte lines among which random accesses choose, by pointer. Those of one
@@ -281,6 +300,10 @@ DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const 
           Refetched += A.MissGranules / A.Requests * S.weight(I) * G.DramGranule;
       Refetched /= Near.Sharing;
       D.ReadBytes = S.Cut ? Refetched : std::max(Near.ReadBytes, Refetched);
+      // A row that another block reads too is still there if all that is read and written meanwhile fits.
+      double All = Reads.bytes(), OfWarp = Reads.bytesOfWarp();
+      if (!S.Cut && OfWarp < All / 4 && OfWarp / All * (All + Writes.bytes()) < G.L2ResidentBytes)
+        D.ReadBytes = std::min(D.ReadBytes, All / Warps);
     }
   }
 

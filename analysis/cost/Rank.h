@@ -30,7 +30,7 @@ struct Choice {
 };
 
 /// Predictions and measurements disagree on who wins inside this.
-constexpr double DefaultMinSpeedup = 1.03;
+constexpr double DefaultMinSpeedup = 1.02;
 
 /// The fastest of \p Scores, or the original where the fastest gains less than
 /// \p MinSpeedup, or less than what its launches vary by. Among equals the earlier wins, so callers list simple layouts first.

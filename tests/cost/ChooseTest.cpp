@@ -23,11 +23,11 @@ TEST(Choose, TheFastestWins) {
 }
 
 TEST(Choose, ATieKeepsTheOriginal) {
-  Choice C = choose(scores({100, 98, 99}), 0);
+  Choice C = choose(scores({100, 98.5, 99}), 0);
   EXPECT_EQ(C.Winner, 0u);
   EXPECT_TRUE(C.Tie);
-  EXPECT_NEAR(C.Speedup, 100 / 98.0, 1e-12);
-  EXPECT_EQ(choose(scores({100, 98, 99}), 0, 1.02).Winner, 1u);
+  EXPECT_NEAR(C.Speedup, 100 / 98.5, 1e-12);
+  EXPECT_EQ(choose(scores({100, 98.5, 99}), 0, 1.01).Winner, 1u);
 }
 
 TEST(Choose, ExactlyTheThresholdCounts) { EXPECT_EQ(choose(scores({105, 100}), 0, 1.05).Winner, 1u); }
