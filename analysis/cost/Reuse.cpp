@@ -117,7 +117,7 @@ private:
       return;
     }
     if (!I.isLoad()) { // atomics are done in L2, and say which bytes they mean
-      const unsigned Packets = unsigned(Touches.size()) + linesOf(Touches);
+      const double Packets = double(Touches.size()) * 1.25; // 42 cycles of 16 sectors in 4 lines, 83 of 32 in 8 or 32
       A.Packets += Packets;
       A.BusyPackets += Packets;
       return;

@@ -1,9 +1,9 @@
 #include "analysis/cost/Sampling.h"
 
+#include "analysis/cost/Atomics.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
-
-#include <bit>
 
 using namespace llvm;
 
@@ -17,8 +17,13 @@ static ptx::ExecuteLimits atMost(uint64_t Requests) {
   return L;
 }
 
+static bool isAtomic(const ptx::Instruction &I) {
+  return (I.Op == ptx::Opcode::Atom || I.Op == ptx::Opcode::Red) && I.Mem != ptx::Space::Shared;
+}
+
 /// Warps to look at besides the first one, as (block, warp).
-static std::vector<std::pair<uint64_t, unsigned>> otherWarps(const WarpRunner &Runner, const ptx::WarpTrace &First) {
+static std::vector<std::pair<uint64_t, unsigned>> otherWarps(const ptx::Function &F, const WarpRunner &Runner,
+                                                             const ptx::WarpTrace &First) {
   uint64_t Blocks = Runner.blocks(), Warps = Runner.warpsPerBlock();
   std::vector<std::pair<uint64_t, unsigned>> Others;
   if (First.Requests.size() < 200) // averages out the randomness of gathers
@@ -26,22 +31,10 @@ static std::vector<std::pair<uint64_t, unsigned>> otherWarps(const WarpRunner &R
       Others.push_back({(Blocks / 2 + 7 * K) % Blocks, (1 + K) % Warps});
   else // triangular loops differ over the grid
     Others = {{Blocks / 8, 0}, {Blocks - 1 - Blocks / 8, Warps - 1}};
+  if (any_of(F.Body, isAtomic)) // what the same warps of other blocks add to
+    for (auto [Block, Warp] : std::vector(Others))
+      Others.push_back({(Block + Blocks / 3) % Blocks, Warp});
   return Others;
-}
-
-/// ptxas lets one lane do it for all of its warp: not floats, whose sums depend on the order.
-static bool isJoined(const ptx::Instruction &I) {
-  StringRef M = I.Mnemonic;
-  return I.Ty.K != ptx::Type::Float && !M.contains(".cas") && !M.contains(".exch");
-}
-
-static void noteAtomic(const ptx::Instruction &I, const ptx::Request &R, AccessProfile &P) {
-  uint64_t Address = R.Address[unsigned(std::countr_zero(R.Mask))];
-  bool One = P.Requests == 1 || P.OneAddress == Address;
-  for (uint32_t Rest = R.Mask; Rest; Rest &= Rest - 1)
-    One &= R.Address[unsigned(std::countr_zero(Rest))] == Address;
-  P.OneAddress = One ? std::optional(Address) : std::nullopt;
-  P.Serial = One ? P.Serial + (isJoined(I) ? 1 : std::popcount(R.Mask)) : 0;
 }
 
 /// \p Touched: the footprint of \p T.
@@ -58,12 +51,29 @@ static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, con
     P.BankCycles += bankCyclesOf(R, Width);
     if (R.Mem == ptx::Space::Shared)
       continue;
-    if (I.Op == ptx::Opcode::Atom || I.Op == ptx::Opcode::Red)
-      noteAtomic(I, R, P);
+    if (isAtomic(I))
+      P.Atomics += atomicOperations(I, R);
     ArrayRef<SectorTouch> S = Touched.touches(*Next++);
     P.Sectors += S.size();
     P.TagPasses += tagPassesOf(S);
   }
+}
+
+/// Ascending lines that the atomics of each warp go to; warps without any are left out.
+static std::vector<std::vector<uint64_t>> atomicLinesOf(const ptx::Function &F, ArrayRef<WarpFootprint> Warps) {
+  std::vector<std::vector<uint64_t>> Out;
+  for (const WarpFootprint &W : Warps) {
+    std::vector<uint64_t> Lines;
+    for (const RequestFootprint &R : W.Requests)
+      if (isAtomic(F.Body[R.Instruction]))
+        for (const SectorTouch &T : W.touches(R))
+          Lines.push_back(T.Sector / (LineBytes / SectorBytes));
+    sort(Lines);
+    Lines.erase(llvm::unique(Lines), Lines.end());
+    if (!Lines.empty())
+      Out.push_back(std::move(Lines));
+  }
+  return Out;
 }
 
 namespace {
@@ -92,9 +102,10 @@ public:
     }
     for (AccessProfile &P : S.PerInstruction)
       if (P.Requests)
-        P.Sectors /= P.Requests, P.TagPasses /= P.Requests, P.BankCycles /= P.Requests, P.Serial /= P.Requests;
+        P.Sectors /= P.Requests, P.TagPasses /= P.Requests, P.BankCycles /= P.Requests, P.Atomics /= P.Requests;
     if (none_of(S.PerInstruction, [](const AccessProfile &P) { return P.Requests > 0; }))
       S.Notes.push_back("no access to memory was seen in the warps that were looked at: all layouts cost the same");
+    S.AtomicLines = atomicLines(atomicLinesOf(F, S.Footprints));
     auto Pointers = map_to_vector(Traces, [](const ptx::WarpTrace &T) { return &T; });
     S.Cfg = weightedCfg(F, Flow, Pointers);
     S.Trace = std::move(Traces.front());
@@ -116,7 +127,7 @@ private:
 Sample sample(const ptx::Function &F, const ptx::LaunchFacts &Facts) {
   Sampler S(F, Facts);
   S.run(S.Runner.blocks() / 2, std::min(1u, S.Runner.warpsPerBlock() - 1));
-  for (auto [Block, Warp] : otherWarps(S.Runner, S.Traces.front()))
+  for (auto [Block, Warp] : otherWarps(F, S.Runner, S.Traces.front()))
     S.run(Block, Warp);
   return S.take();
 }

@@ -6,8 +6,6 @@
 #include "analysis/cost/Footprint.h"
 #include "analysis/cost/WeightedCfg.h"
 
-#include <optional>
-
 namespace restride::cost {
 
 /// Averages of one memory instruction, per executed request.
@@ -16,9 +14,7 @@ struct AccessProfile {
   double Sectors = 0;    ///< distinct, per request; 0 for shared memory
   double TagPasses = 0;  ///< cycles of L1's tag stage, per request; 0 for shared memory
   double BankCycles = 0; ///< cycles of its data stage, per request
-  /// Atomics that L2 does one after the other, per request: all seen went to one address.
-  double Serial = 0;
-  std::optional<uint64_t> OneAddress; ///< which one, if so
+  double Atomics = 0;    ///< operations of L2 on sectors, per request
   bool Random = false;   ///< some address came from loaded data
   bool Local = false;    ///< local memory
 };
@@ -30,6 +26,7 @@ struct Sample {
   std::vector<WarpFootprint> Footprints;     ///< of the sampled warps
   ptx::WarpTrace Trace;                      ///< of the first one
   std::vector<std::string> Notes;
+  double AtomicLines = 0;     ///< that the atomics of all warps go to
   bool Cut = false;           ///< some loop ran fewer trips than it has
   double RequestsPerWarp = 0; ///< seen, on average
 

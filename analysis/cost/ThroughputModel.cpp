@@ -1,6 +1,7 @@
 #include "analysis/cost/ThroughputModel.h"
 
 #include "analysis/cost/AccessReport.h"
+#include "analysis/cost/Atomics.h"
 #include "analysis/cost/FlowReport.h"
 #include "analysis/cost/CriticalPath.h"
 #include "analysis/cost/IssueSlots.h"
@@ -52,18 +53,6 @@ static std::vector<double> loadLatencies(const ptx::Function &F, const Reuse &R,
   return Latency;
 }
 
-/// Atomics on the one address that gets most.
-static double atomicDemand(const Sample &S) {
-  std::map<uint64_t, double> Sum;
-  for (auto [I, P] : enumerate(S.PerInstruction))
-    if (P.OneAddress)
-      Sum[*P.OneAddress] += S.weight(I) * P.Serial;
-  double Most = 0;
-  for (auto [Address, Atomics] : Sum)
-    Most = std::max(Most, Atomics);
-  return Most;
-}
-
 WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, const DramTraffic &D, const Gpu &G) {
   WarpDemand W;
   W.Slots = issueDemand(F, S, G);
@@ -72,6 +61,7 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
   for (auto [I, P] : enumerate(S.PerInstruction)) {
     W.TagPasses += S.weight(I) * P.TagPasses;
     W.BankCycles += S.weight(I) * P.BankCycles;
+    W.Atomics += S.weight(I) * P.Atomics;
     Stores |= F.Body[I].isStore() && P.Requests > 0 && F.Body[I].Mem != ptx::Space::Shared;
     if (const AccessReuse &A = R.PerInstruction[I]; A.Requests > 0) {
       W.L2Sectors += S.weight(I) * A.MissSectors / A.Requests;
@@ -81,7 +71,7 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
   }
   W.TagPasses += Stores ? G.StoreWavefronts : 0;
   W.BankCycles += Stores ? G.StoreWavefronts : 0;
-  W.Atomics = atomicDemand(S);
+  W.Atomics *= busiestSlice(S.AtomicLines);
   W.DramBytes = D.ReadBytes + D.WriteBytes;
   W.RandomHits = (D.LoadSectors + 2 * D.StoreSectors) * (1 - D.MissShare);
   W.RandomSectors = (D.LoadSectors + 2 * (D.StoreSectors + D.PartialStoreSectors)) * D.MissShare;
@@ -99,7 +89,7 @@ Terms waveTerms(const WarpDemand &W, const Wave &Wave, unsigned WarpsPerBlock, c
   Terms T;
   T.Issue = W.Slots * Warps / G.Schedulers;
   T.L1 = std::max(W.TagPasses, W.BankCycles) * Warps;
-  // Data to L2 and data from it pass each other; for atomics on one address all SMs wait for the same slice.
+  // Data to L2 and data from it pass each other; for atomics all SMs wait for the slice that gets most.
   double Read = W.L2Sectors * SectorBytes * std::max(Share / G.L2BytesPerCycle, 1 / PortBytesRead);
   double Written = W.StorePackets * std::max(Share * G.StoreSectorCycles, SectorBytes / PortBytesWritten);
   T.L2 = Warps * overlapped(overlapped(Read, Written, G.PNorm), Share * W.Atomics * G.Sms * G.AtomicCycles, G.PNorm);

@@ -16,7 +16,7 @@ struct WarpDemand {
   double L2Sectors = 0;      ///< read
   double StorePackets = 0;   ///< of stores and atomics, 32 bytes each
   double BusyPackets = 0;    ///< the same while the port to L2 is busy
-  double Atomics = 0;        ///< on the one address that most go to
+  double Atomics = 0;        ///< operations of the slice of L2 that gets most
   double DramBytes = 0;      ///< streamed, read and written
   double RandomHits = 0;     ///< sectors of random accesses that are in L2
   double RandomSectors = 0;  ///< and that are not; those that are partly written are read first

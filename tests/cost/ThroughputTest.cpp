@@ -232,8 +232,42 @@ TEST(Throughput, AtomicsOnOneAddressWaitForEachOther) {
   ASSERT_GT(AtomicCycles, 0);
   // One for each warp, one for each lane, and as many addresses as lanes.
   EXPECT_NEAR(scoreOf(with("atom.global.add.u32 %r6, [%rd6], 1;")).Kernels[0].Parts.L2, Warps * AtomicCycles, 0.1 * Warps * AtomicCycles);
-  EXPECT_GT(scoreOf(with("atom.global.add.f32 %f2, [%rd6], %f1;")).Kernels[0].Parts.L2, 31 * Warps * AtomicCycles);
+  EXPECT_NEAR(scoreOf(with("atom.global.add.f32 %f2, [%rd6], %f1;")).Kernels[0].Parts.L2, 32 * 2.24 * Warps * AtomicCycles, 0.1 * 72 * Warps * AtomicCycles);
   EXPECT_LT(scoreOf(with("atom.global.add.u32 %r6, [%rd8], 1;")).Kernels[0].Parts.L2, 3 * Without);
+}
+
+TEST(Throughput, AtomicsOnFewRecordsWaitForTheirSectors) {
+  // Every warp adds to the same 32 records of 20 bytes, or to 32 words in a row.
+  const char *Lane = "mov.u32 %r7, %tid.x;\nand.b32 %r7, %r7, 31;\nmul.wide.u32 %rd12, %r7, ";
+  auto l2 = [&](const char *Bytes) {
+    return scoreOf(with(Lane + std::string(Bytes) + ";\nadd.s64 %rd12, %rd6, %rd12;\nred.global.add.u32 [%rd12], 1;"))
+        .Kernels[0].Parts.L2;
+  };
+  double Cycles = Elements / 32 * h200().AtomicCycles;
+  EXPECT_NEAR(l2("4"), 4 * Cycles, 0.2 * Cycles);         // one line, four sectors
+  EXPECT_NEAR(l2("20"), 20 * 0.5 * Cycles, 2 * Cycles);   // five lines, of which one slice has two or three
+}
+
+TEST(Throughput, RowsThatBlocksShareAreFetchedOnce) {
+  // o[i] = p[i] + p[i + 2^18]: whoever reads the second row finds it in L2 when it comes to the first.
+  Place P;
+  P.Plane = 1 << 20;
+  KernelCost K = scoreOf(kernel(P, {{0, 1}, {0, 1}})).Kernels[0];
+  EXPECT_NEAR(K.DramBytes, 8.0 * Elements, 0.1 * Elements);
+  P.Plane = 1ul << 30; // 2^28 elements away is another array, which nobody else reads
+  EXPECT_NEAR(scoreOf(kernel(P, {{0, 1}, {0, 1}})).Kernels[0].DramBytes, 12.0 * Elements, 0.1 * Elements);
+}
+
+TEST(Throughput, L1TakesAsLongAsTheLongerOfItsStages) {
+  // 32 bytes in one piece: 8 lines in 2 passes, 8 cycles of banks. 36 bytes: 9 lines in 3 passes, 1 cycle of banks.
+  Place P;
+  P.Stride = 32;
+  double Banks = scoreOf(kernel(P, {{0, 1}})).Kernels[0].Parts.L1;
+  P.Stride = 36;
+  double Tags = scoreOf(kernel(P, {{0, 1}})).Kernels[0].Parts.L1;
+  double PerWarp = Elements / 32 / h200().Sms, Rest = 1 + 1 + 0.8; // of the store, and per warp
+  EXPECT_NEAR(Banks / PerWarp, 8 + Rest, 0.3);
+  EXPECT_NEAR(Tags / PerWarp, 3 + Rest, 0.3);
 }
 
 /// Stores of \p Words words, \p Apart bytes from each other, to the element of thread i.

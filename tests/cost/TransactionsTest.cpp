@@ -22,17 +22,19 @@ struct Pattern {
   const char *Name;
   uint64_t Stride, Start;
   unsigned Width;
-  unsigned Sectors, Lines, Wavefronts;
+  unsigned Sectors, Lines, TagPasses, BankCycles;
 };
 
 TEST(Transactions, KnownPatterns) {
   const Pattern Patterns[] = {
-      // name                          stride start width  sectors lines wavefronts
-      {"coalesced floats", 4, 0, 4, 4, 1, 1},        {"coalesced floats, off by one", 4, 4, 4, 5, 2, 1},
-      {"coalesced doubles", 8, 0, 8, 8, 2, 2},       {"coalesced float4", 16, 0, 16, 16, 4, 4},
-      {"uniform float", 0, 0, 4, 1, 1, 1},           {"uniform float2", 0, 0, 8, 1, 1, 2},
-      {"uniform float4", 0, 0, 16, 1, 1, 4},         {"one float of 32 bytes", 32, 0, 4, 32, 8, 8},
-      {"one float of 24 bytes", 24, 0, 4, 24, 6, 3}, {"bytes", 1, 0, 1, 1, 1, 1},
+      // name                          stride start width  sectors lines tags banks
+      {"coalesced floats", 4, 0, 4, 4, 1, 1, 1},        {"coalesced floats, off by one", 4, 4, 4, 5, 2, 1, 1},
+      {"coalesced doubles", 8, 0, 8, 8, 2, 1, 2},       {"coalesced float4", 16, 0, 16, 16, 4, 1, 4},
+      {"uniform float", 0, 0, 4, 1, 1, 1, 1},           {"uniform float2", 0, 0, 8, 1, 1, 1, 2},
+      {"uniform float4", 0, 0, 16, 1, 1, 1, 4},         {"one float of 32 bytes", 32, 0, 4, 32, 8, 2, 8},
+      {"one float of 24 bytes", 24, 0, 4, 24, 6, 2, 2}, {"bytes", 1, 0, 1, 1, 1, 1, 1},
+      {"one float of 36 bytes", 36, 0, 4, 32, 9, 3, 1}, {"one float2 of 40 bytes", 40, 0, 8, 32, 10, 3, 2},
+      {"one float4 of 96 bytes", 96, 0, 16, 32, 24, 6, 8},
   };
   for (const Pattern &P : Patterns) {
     SCOPED_TRACE(P.Name);
@@ -40,20 +42,25 @@ TEST(Transactions, KnownPatterns) {
     SectorTouches S = sectorsOf(R, P.Width);
     EXPECT_EQ(S.size(), P.Sectors);
     EXPECT_EQ(linesOf(S), P.Lines);
-    EXPECT_EQ(wavefrontsOf(R, P.Width), P.Wavefronts);
+    EXPECT_EQ(tagPassesOf(S), P.TagPasses);
+    EXPECT_EQ(bankCyclesOf(R, P.Width), P.BankCycles);
   }
 }
 
-TEST(Transactions, FarRecordsCostAWavefrontPerLaneInOneTagBank) {
-  // 4096 bytes apart: 32 lines, words all in data bank 0. However the tag banks
-  // share them, 32 words need 32 cycles.
-  EXPECT_EQ(wavefrontsOf(strided(4096), 4), 32u);
+/// What counters of an H200 show for two lines that are \p Apart.
+unsigned passesOfTwo(uint64_t Apart) { return tagPassesOf(sectorsOf(strided(Apart * LineBytes, 0, 0x3), 4)); }
+
+TEST(Transactions, TagBanksAreAHashOfTheLine) {
+  for (uint64_t Apart : {5, 10, 15, 19, 22, 25, 28, 33, 36, 320, (1 << 16) ^ 1, (1 << 20) ^ 2, (1 << 23) ^ 3})
+    EXPECT_EQ(passesOfTwo(Apart), 2u) << Apart;
+  for (uint64_t Apart : {1, 2, 4, 8, 16, 17, 20, 32, 64, 128, 512, 640, 1 << 16, 1 << 20, 1 << 23})
+    EXPECT_EQ(passesOfTwo(Apart), 1u) << Apart;
 }
 
-TEST(Transactions, UniformVectorsCostByWidthHoweverMerged) {
-  // Three scalars of a record cost less than one padded 16-byte load.
-  EXPECT_EQ(3 * wavefrontsOf(strided(0), 4), 3u);
-  EXPECT_EQ(wavefrontsOf(strided(0), 16), 4u);
+TEST(Transactions, FarRecordsWaitForOneBank) {
+  EXPECT_EQ(bankCyclesOf(strided(4096), 4), 32u);
+  EXPECT_EQ(tagPassesOf(sectorsOf(strided(128), 4)), 8u);
+  EXPECT_EQ(tagPassesOf(sectorsOf(strided(640), 4)), 10u);
 }
 
 TEST(Transactions, SectorsKnowTheirBytes) {
@@ -92,7 +99,7 @@ TEST(Transactions, DescendingLanesGiveAscendingSectors) {
 
 TEST(Transactions, InactiveLanesCostNothing) {
   EXPECT_EQ(sectorsOf(strided(32, 0, 0x1), 4).size(), 1u);
-  EXPECT_EQ(wavefrontsOf(strided(32, 0, 0xff), 4), 2u);
+  EXPECT_EQ(bankCyclesOf(strided(32, 0, 0xff), 4), 2u);
 }
 
 TEST(Transactions, SharedMemoryBanks) {

@@ -1,0 +1,19 @@
+// What L2 does one after the other because atomics go to few places.
+#pragma once
+
+#include "analysis/cost/Footprint.h"
+
+namespace restride::cost {
+
+/// Operations on sectors that L2 makes of one request. Those of a sector wait for each other only where lanes mean the
+/// same word, and then for longer.
+double atomicOperations(const ptx::Instruction &I, const ptx::Request &R);
+
+/// Lines that the atomics of all warps go to, from those that some warps, each with
+/// ascending \p Lines, have in common. Infinite where they have none.
+double atomicLines(llvm::ArrayRef<std::vector<uint64_t>> Lines);
+
+/// Share of evenly spread operations on \p Lines that goes to the slice of L2 that gets most.
+double busiestSlice(double Lines);
+
+} // namespace restride::cost
