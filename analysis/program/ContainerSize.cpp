@@ -1,5 +1,6 @@
 // "points.size()": how many elements the host puts into a std::vector.
 #include "analysis/program/Evaluate.h"
+#include "analysis/program/HostPlaces.h"
 
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 
@@ -7,17 +8,10 @@ using namespace clang;
 
 namespace restride {
 
+/// Null where it is no variable.
 static const VarDecl *variableOf(const Expr *E) {
   const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E->IgnoreParenImpCasts());
   return R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
-}
-
-static bool isContainer(QualType T) {
-  const CXXRecordDecl *D = T.getNonReferenceType()->getAsCXXRecordDecl();
-  if (!D || !D->getDeclName().isIdentifier())
-    return false;
-  llvm::StringRef Name = D->getName();
-  return Name == "vector" || Name == "host_vector" || Name == "device_vector" || Name == "deque";
 }
 
 namespace {
@@ -53,15 +47,14 @@ private:
 
 } // namespace
 
-std::optional<Estimate> Evaluator::containerSize(const Expr *Object, Frame In) const {
-  const VarDecl *V = variableOf(Object);
+std::optional<Estimate> Evaluator::containerSize(const VarDecl *V, Frame In) const {
   if (!V || !isContainer(V->getType()) || In.Depth > MaxDepth)
     return std::nullopt;
   if (isa<ParmVarDecl>(V) || V->getType()->isReferenceType()) {
     auto At = Facts.Arguments.find(V->getLocation().getRawEncoding());
     if (At == Facts.Arguments.end() || At->second.size() != 1)
       return std::nullopt;
-    return containerSize(At->second.front(), In.deeper());
+    return containerSize(variableOf(At->second.front()), In.deeper());
   }
   if (auto At = Integers.find(V); At != Integers.end())
     return At->second;
@@ -70,7 +63,7 @@ std::optional<Estimate> Evaluator::containerSize(const Expr *Object, Frame In) c
   const Expr *Init = V->getInit() ? V->getInit()->IgnoreUnlessSpelledInSource() : nullptr;
   if (const CXXConstructExpr *C = dyn_cast_or_null<CXXConstructExpr>(Init); C && C->getNumArgs()) {
     const Expr *First = C->getArg(0);
-    Size = First->getType()->isIntegerType() ? integer(First, In.deeper()) : containerSize(First, In.deeper());
+    Size = First->getType()->isIntegerType() ? integer(First, In.deeper()) : containerSize(variableOf(First), In.deeper());
   }
   const FunctionDecl *F = dyn_cast<FunctionDecl>(V->getDeclContext());
   if (F && F->hasBody()) {

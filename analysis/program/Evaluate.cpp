@@ -78,7 +78,8 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
   llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
   if constexpr (std::is_same_v<T, int64_t>)
     if (const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C); Member && Name == "size" && !C->getNumArgs())
-      return containerSize(Member->getImplicitObjectArgument(), In);
+      if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Member->getImplicitObjectArgument()->IgnoreParenImpCasts()))
+        return containerSize(dyn_cast<VarDecl>(R->getDecl()), In);
   bool Min = Name == "min" || Name == "fmin" || Name == "fminf", Max = Name == "max" || Name == "fmax" || Name == "fmaxf";
   if ((Min || Max) && C->getNumArgs() == 2) {
     std::optional<EstimateOf<T>> L = value<T>(C->getArg(0), In.deeper()), R = value<T>(C->getArg(1), In.deeper());

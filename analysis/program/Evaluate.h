@@ -21,6 +21,8 @@ public:
   /// initialiser, parameters by the one value all calls give them; of a ?: whose
   /// condition is unknown, the arm that is known.
   std::optional<Estimate> integer(const clang::Expr *E) const { return integer(E, Frame()); }
+  /// Elements of the container \p V.
+  std::optional<Estimate> elements(const clang::VarDecl *V) const { return containerSize(V, Frame()); }
   /// A grid or block size: an integer or a dim3. Zeros where unknown.
   void dimensions(const clang::Expr *E, uint64_t Out[3], bool &Assumed) const { dimensions(E, Out, Assumed, Frame()); }
   /// How often the loops around \p E run it; loops that cannot be counted
@@ -57,7 +59,7 @@ private:
   std::optional<Estimate> updated(const clang::Expr *Update, Estimate Old, Frame In) const;
   static std::optional<Estimate> applied(clang::BinaryOperatorKind Op, Estimate L, Estimate R);
   /// Elements of a std::vector, by its constructor, resize, assign and push_back.
-  std::optional<Estimate> containerSize(const clang::Expr *Object, Frame In) const;
+  std::optional<Estimate> containerSize(const clang::VarDecl *V, Frame In) const;
   /// min and max, ceil and floor, and functions of one return.
   template <typename T> std::optional<EstimateOf<T>> call(const clang::CallExpr *C, Frame In) const;
   void dimensions(const clang::Expr *E, uint64_t Out[3], bool &Assumed, Frame In) const;

@@ -108,6 +108,39 @@ static bool findStrides(const HostPlace &P, const Around &Where, Fill &F, const 
   return true;
 }
 
+/// The loop body, or other statement, in which \p Call stands alone.
+static const Stmt *bodyOf(const Stmt *Call, ASTContext &Context) {
+  for (;;) {
+    auto Parents = Context.getParents(*Call);
+    const Stmt *P = Parents.empty() ? nullptr : Parents[0].get<Stmt>();
+    if (!P || !isa<ExprWithCleanups>(P))
+      return P;
+    Call = P;
+  }
+}
+
+/// The same of a push_back into \p Array, of elements of \p Size bytes: if all of them stand in one loop body, and
+/// nothing else gives it elements.
+static bool findAppended(const HostWrite &W, const std::vector<const Stmt *> &Appends, int64_t Size, const Around &Where, Fill &F, const Evaluator &Values,
+                         ASTContext &Context) {
+  double Count = double(Appends.size());
+  const Stmt *Body = bodyOf(W.Append, Context);
+  if (Where.Conditional || !Body || llvm::any_of(Appends, [&](const Stmt *Other) { return bodyOf(Other, Context) != Body; }))
+    return false;
+  int64_t Stride = int64_t(Appends.size()) * Size;
+  for (FillLoop &L : llvm::reverse(F.Loops)) {
+    L.Stride = Stride;
+    Count *= double(L.Trips);
+    if (Count > double(Largest))
+      return false;
+    Stride *= int64_t(L.Trips);
+  }
+  F.Begin = uint64_t((llvm::find(Appends, W.Append) - Appends.begin()) * Size + W.Place.Offset);
+  const VarDecl *V = dyn_cast<VarDecl>(W.Place.Array);
+  std::optional<Estimate> Elements = V ? Values.elements(V) : std::nullopt;
+  return Elements && double(Elements->Value) == Count;
+}
+
 /// Loops in the order of their strides; nodes name them by number.
 static void sortLoops(Fill &F) {
   std::vector<size_t> Order(F.Loops.size());
@@ -134,7 +167,8 @@ static bool overlapsItself(const Fill &F) {
   return false;
 }
 
-static std::optional<Written> written(const HostWrite &W, bool Shuffled, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
+/// \p Appends: all push_backs into the array, in the order of the source.
+static std::optional<Written> written(const HostWrite &W, const std::vector<const Stmt *> &Appends, int64_t Size, bool Shuffled, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
   std::optional<Around> Where = around(W.At, Values, Context);
   if (!Where)
     return std::nullopt;
@@ -147,7 +181,7 @@ static std::optional<Written> written(const HostWrite &W, bool Shuffled, const E
     F.Loops.push_back({L.First, L.Step, L.Trips, 0});
     Out.Times *= double(L.Trips);
   }
-  if (!findStrides(W.Place, *Where, F, Values, Facts, Context))
+  if (!(W.Append ? findAppended(W, Appends, Size, *Where, F, Values, Context) : findStrides(W.Place, *Where, F, Values, Facts, Context)))
     return std::nullopt;
   FillFormula Value(Where->Loops, Where->Outermost, Values, Facts, Context);
   const uint32_t Node = Value.add(W.Value);
@@ -183,6 +217,7 @@ static std::vector<HostWrite> ofIntegers(const std::vector<HostWrite> &All, cons
         HostWrite One = Inner;
         One.Place.Array = W.Place.Array;
         One.Place.Offset += W.Place.Offset;
+        One.Append = W.Append;
         One.Place.Indices.insert(One.Place.Indices.end(), W.Place.Indices.begin(), W.Place.Indices.end());
         Out.push_back(std::move(One));
       }
@@ -215,17 +250,25 @@ static std::vector<Fill> fillsOf(const ValueDecl *Array, QualType Element, const
   const RecordDecl *Record = Element->getAsRecordDecl();
   const int64_t Size = Context.getTypeSizeInChars(Element).getQuantity();
   std::map<int64_t, std::vector<HostWrite>> ByOffset;
+  std::vector<const Stmt *> Appends;
+  for (const HostWrite &W : At->second)
+    if (W.Append && !llvm::is_contained(Appends, W.Append))
+      Appends.push_back(W.Append);
+  if (!Appends.empty() && llvm::any_of(At->second, [](const HostWrite &W) { return !W.Append; }))
+    return Out;
   for (HostWrite &W : ofIntegers(At->second, Host))
     ByOffset[W.Place.Offset].push_back(std::move(W));
   for (const auto &[Offset, Here] : ByOffset) {
     const FieldDecl *Member = Record ? memberAt(Record, Offset, Context) : nullptr;
     if (Record && (!Member || Host.DeviceWrites.count(Member)))
       continue;
-    if (llvm::any_of(Here, [&](const HostWrite &W) { return !W.Value || W.Place.Indices.empty() || W.Place.Indices.back().second != Size; }))
+    if (llvm::any_of(Here, [&](const HostWrite &W) {
+          return !W.Value || (!W.Append && (W.Place.Indices.empty() || W.Place.Indices.back().second != Size));
+        }))
       continue;
     std::vector<Written> All;
     for (const HostWrite &W : Here)
-      if (std::optional<Written> One = written(W, Host.Shuffled.count(Array), Values, Facts, Context); One && One->Times > 1)
+      if (std::optional<Written> One = written(W, Appends, Size, Host.Shuffled.count(Array), Values, Facts, Context); One && One->Times > 1)
         All.push_back(std::move(*One));
     // The first that writes a place counts: a loop over all of them before a branch for a few.
     llvm::stable_sort(All, [](const Written &A, const Written &B) { return std::pair(A.Conditional, -A.Times) < std::pair(B.Conditional, -B.Times); });

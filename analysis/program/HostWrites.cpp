@@ -135,7 +135,7 @@ private:
       E = withoutCasts(C->getArg(0)); // a copy
     const QualType T = What->getType().getNonReferenceType();
     if (T->isIntegralOrEnumerationType()) {
-      Out.Writes[Place.Array].push_back({Place, What, At});
+      Out.Writes[Place.Array].push_back({Place, What, At, Append});
       return;
     }
     const RecordDecl *Record = T->getAsRecordDecl();
@@ -163,7 +163,7 @@ private:
     }
     if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E); R && Record) // p[i] = one
       if (const VarDecl *V = dyn_cast<VarDecl>(R->getDecl()); V && V->isLocalVarDecl())
-        Out.Writes[Place.Array].push_back({Place, R, At});
+        Out.Writes[Place.Array].push_back({Place, R, At, Append});
   }
 
   /// Of the runtime, the library and functions that are not seen.
@@ -192,8 +192,16 @@ private:
       return;
     const bool Exchanges = Name == "swap" || Name == "shuffle" || Name == "random_shuffle" || Name == "iter_swap";
     if (const CXXMemberCallExpr *M = dyn_cast<CXXMemberCallExpr>(C)) {
+      if (const ValueDecl *Array = arrayOf(M->getImplicitObjectArgument(), Facts); Array && Name == "push_back" && C->getNumArgs() == 1) {
+        Append = C;
+        HostPlace Place;
+        Place.Array = Array;
+        value(Place, C->getArg(0), C, 0);
+        Append = nullptr;
+        return;
+      }
       if (const ValueDecl *Array = arrayOf(M->getImplicitObjectArgument(), Facts); Array && !M->getMethodDecl()->isConst() &&
-          llvm::StringSwitch<bool>(Name).Cases({"push_back", "emplace_back", "assign", "insert", "swap", "emplace"}, true).Default(false))
+          llvm::StringSwitch<bool>(Name).Cases({"emplace_back", "assign", "insert", "swap", "emplace"}, true).Default(false))
         Out.Unclear.insert(Array);
     }
     if (!F)
@@ -219,6 +227,7 @@ private:
 
   const UnitFacts &Facts;
   ASTContext &Context;
+  const Stmt *Append = nullptr; ///< whose argument is looked at
 };
 
 } // namespace

@@ -7,11 +7,12 @@
 
 namespace restride {
 
-/// `array[i].field = value`.
+/// `array[i].field = value`, or of `array.push_back(value)`.
 struct HostWrite {
   HostPlace Place;
   const clang::Expr *Value = nullptr;
-  const clang::Stmt *At = nullptr; ///< what the loops stand around
+  const clang::Stmt *At = nullptr;     ///< what the loops stand around
+  const clang::Stmt *Append = nullptr; ///< the push_back that stores it: at the end, so Place has no index
 };
 
 /// A copy to the GPU: of an array, or into one member of each element.

@@ -7,7 +7,7 @@ using namespace restride;
 static const char *const Head = R"(
 namespace std {
 template <class T> struct vector {
-  vector(size_t); T *data(); T &operator[](size_t); T *begin(); T *end(); size_t size() const; void push_back(const T &);
+  vector(); vector(size_t); T *data(); T &operator[](size_t); T *begin(); T *end(); size_t size() const; void push_back(const T &);
 };
 template <class T> void swap(T &, T &);
 template <class T> void sort(T, T);
@@ -101,6 +101,44 @@ TEST(HostFills, drawWhatIsUnknownWhereItIsBounded) {
   EXPECT_TRUE(launchOf("for (int i = 0; i < n; ++i) h[i] = hash(i) % n;").Fills.at(0)[0].Scattered);
   EXPECT_TRUE(launchOf("for (int i = 0; i < n; ++i) h[i] = (int)(rand() / 2147483648.0 * n);").Fills.at(0)[0].Shuffled);
   EXPECT_TRUE(launchOf("for (int i = 0; i < n; ++i) h[i] = i; for (int i = 0; i < n; ++i) std::swap(h[i], h[hash(i) % n]);").Fills.at(0)[0].Shuffled);
+}
+
+/// main() appends to v and copies it to d.
+static Launch appended(const std::string &Fill) {
+  Program P = programOf(Head + std::string(R"(
+    __global__ void k(const Q *p, float *o) { o[0] = 1; }
+    int main(int argc, char **argv) {
+      int n = argc > 1 ? atoi(argv[1]) : 10;
+      std::vector<Q> v;
+      float *o;
+      Q *d;
+      )") + Fill + R"(
+      cudaMalloc((void **)&d, v.size() * sizeof(Q));
+      cudaMalloc((void **)&o, n * sizeof(float));
+      cudaMemcpy(d, v.data(), v.size() * sizeof(Q), cudaMemcpyHostToDevice);
+      k<<<4, 256>>>(d, o);
+    })");
+  EXPECT_EQ(P.Launches.size(), 1u);
+  return P.Launches.empty() ? Launch() : P.Launches[0];
+}
+
+TEST(HostFills, ofWhatIsAppended) {
+  Launch L = appended(R"(for (int y = 0; y + 1 < n; ++y)
+        for (int x = 0; x < 3; ++x) {
+          int i = y * 3 + x;
+          v.push_back({i, 0, {x, y}});
+          Q q = {i + 100, 0, {i, i}};
+          v.push_back(q);
+        })");
+  EXPECT_EQ(at(L, 16 * 2 * (4 * 3 + 2)), 14);
+  EXPECT_EQ(at(L, 16 * 2 * (4 * 3 + 2) + 12), 4);
+  EXPECT_EQ(at(L, 16 * (2 * (4 * 3 + 2) + 1)), 114);
+  EXPECT_EQ(at(L, 16 * (2 * (8 * 3 + 2) + 1)), 126);
+  EXPECT_FALSE(at(L, 16 * (2 * 27)));
+  const std::string Loop = "for (int i = 0; i < n; ++i) ";
+  for (const std::string &Fill : {Loop + "if (i % 2) v.push_back({i, 0, {i, i}});", Loop + "v.push_back({i, 0, {i, i}}); v.push_back({0, 0, {0, 0}});",
+                                 Loop + "v.push_back({i, 0, {i, i}}); v[3].next = 1;", std::string("while (n) { v.push_back({--n, 0, {n, n}}); }")})
+    EXPECT_TRUE(appended(Fill).Fills.empty()) << Fill;
 }
 
 TEST(HostFills, areLeftOutWhereSomethingElseMayWrite) {

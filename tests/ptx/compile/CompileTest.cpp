@@ -97,6 +97,13 @@ TEST_F(CompileTest, clangAliasesAsNvccDoes) {
   EXPECT_FALSE(has(ptx(*clang(Text), Text), "\tld.global")) << "the user's flags win";
 }
 
+TEST_F(CompileTest, clangCopiesRecordsAsNvccDoes) {
+  std::unique_ptr<Compiler> C = clang();
+  std::string Ptx = ptx(*C, replace(replace(Source, "float x, y", "float x, y, z, w"), "p[i].x = sinf(p[i].y) * SCALE", "p[i] = p[n - i]"));
+  EXPECT_TRUE(has(Ptx, "st.global")) << Ptx;
+  EXPECT_LT(Ptx.rfind("ld.global"), Ptx.find("st.global")) << "all is loaded first:\n" << Ptx;
+}
+
 TEST_F(CompileTest, clangCompilesForOldGpus) {
   Options.Arch = "sm_52";
   EXPECT_TRUE(has(ptx(*clang(), Source), ".target sm_52"));
