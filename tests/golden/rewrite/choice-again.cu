@@ -1,5 +1,5 @@
 // An array that was decided beside a slower one is looked at once more when that one has moved: half of Small's bytes
-// are a trifle beside Wide's, and a fifth of what is left.
+// are a trifle beside Wide's, and a twelfth of what is left.
 // RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/in.cu
 // RUN: cd %t && %restride --check --struct=Small in.cu -- -std=c++17 -DSIZE=4194304 2>&1 | FileCheck %s --check-prefix=ALONE
 // RUN: cd %t && %restride -i in.cu -- -std=c++17 -DSIZE=4194304 2> log
@@ -18,7 +18,7 @@
 #endif
 
 struct Small {
-  float x, y;
+  short x, y;
 };
 
 struct Wide {
