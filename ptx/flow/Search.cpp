@@ -61,8 +61,10 @@ private:
     return I;
   }
 
-  bool finds(int Predicate) const {
+  bool finds(int Predicate, unsigned Depth = 0) const {
     const Instruction *Setp = writer(Predicate);
+    if (Setp && (Setp->Op == Opcode::Or || Setp->Op == Opcode::And || Setp->Op == Opcode::Not) && Depth < 8) // found || free
+      return any_of(Setp->Src, [&](const Operand &O) { return O.K == Operand::Register && finds(O.Reg, Depth + 1); });
     if (!Setp || Setp->Op != Opcode::Setp || Setp->Ty.K == Type::Float || Setp->Src.size() != 2)
       return false;
     StringRef M = Setp->Mnemonic;

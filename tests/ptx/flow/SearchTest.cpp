@@ -63,6 +63,19 @@ mov.b32 %r1, %r3;
 ret;)"));
 }
 
+TEST(Search, OfAFreeSlotOrThatOfAKey) {
+  // do { seen = atomicCAS(&p[slot], -1, key); ++slot; } while (seen != -1 && seen != key);
+  EXPECT_TRUE(search(R"(ld.param.u64 %rd1, [p];
+ld.global.u32 %r9, [%rd1];
+LOOP: atom.global.cas.b32 %r3, [%rd1], -1, %r9;
+add.s64 %rd1, %rd1, 4;
+setp.eq.s32 %p1, %r3, -1;
+setp.eq.s32 %p2, %r3, %r9;
+or.pred %p3, %p1, %p2;
+@!%p3 bra LOOP;
+ret;)"));
+}
+
 TEST(Search, NotUntilAListEnds) {
   // while (k != -1) k = p[k];
   EXPECT_FALSE(search(R"(ld.param.u64 %rd1, [p];
