@@ -73,6 +73,7 @@ private:
   mutable std::map<const clang::VarDecl *, std::optional<Estimate>> Integers;
   mutable std::map<const clang::VarDecl *, std::optional<RealEstimate>> Reals;
   mutable std::map<const clang::VarDecl *, Estimate> Trial; ///< in a loop that is being followed
+  mutable unsigned StepsLeft = 1 << 16;                     ///< of such loops, all together
 };
 
 } // namespace restride

@@ -57,7 +57,6 @@ std::optional<Estimate> Evaluator::updated(const Expr *Update, Estimate Old, Fra
 }
 
 std::optional<Estimate> Evaluator::grown(const VarDecl *V, Estimate Start, Frame In) const {
-  constexpr unsigned MostSteps = 1 << 16;
   auto At = Facts.Modified.find(V->getLocation().getRawEncoding());
   if (At == Facts.Modified.end())
     return Start;
@@ -71,13 +70,14 @@ std::optional<Estimate> Evaluator::grown(const VarDecl *V, Estimate Start, Frame
   if (!Loop)
     return Start;
   std::optional<Estimate> Now = Start;
-  for (unsigned Step = 0; Now && Step < MostSteps; ++Step) {
+  for (bool First = true; Now && StepsLeft; First = false) {
+    --StepsLeft;
     Trial[V] = *Now;
-    std::optional<Estimate> Goes = Step || !Loop->UpdatesFirst ? integer(Loop->Condition, In.deeper()) : Estimate{1};
-    if (!Goes || !Goes->Value) {
+    std::optional<Estimate> Goes = First && Loop->UpdatesFirst ? Estimate{1} : integer(Loop->Condition, In.deeper());
+    if (!Goes || !StepsLeft) // what the condition needs may have taken the last ones
+      break;
+    if (!Goes->Value) {
       Trial.erase(V);
-      if (!Goes)
-        return Start;
       Now->Assumed |= Goes->Assumed;
       return Now;
     }

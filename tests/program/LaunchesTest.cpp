@@ -154,6 +154,7 @@ TEST(Launches, followALoopThatOnlyChangesAVariable) {
   EXPECT_EQ(argument("int m = 1; do m += n; while (m < 500);" + Launch), 1001);
   // What does not end, or does more, is not followed.
   EXPECT_EQ(argument("int m = 1; while (m < n) m *= 1;" + Launch), 1);
+  EXPECT_EQ(argument("int a = 0, m = 0; while (a * a < 1 << 26) ++a; while (m < a) ++m;" + Launch), 0); // a takes long, again and again
   EXPECT_EQ(argument("int m = 8; while (m < n) { if (atoi(argv[1])) m *= 2; }" + Launch), 8);
 }
 
