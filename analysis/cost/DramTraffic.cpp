@@ -22,23 +22,17 @@ public:
   explicit Ranges(const ptx::Function &F) : F(F), Of(F.Body.size()) {}
 
   template <typename Filter> void add(const WarpFootprint &W, Filter Counts) {
-    std::map<uint64_t, Range> Own;
+    std::map<uint64_t, Range> Own; // by pointer
     for (const RequestFootprint &R : W.Requests)
       if (R.Count && !R.Random && !R.Local && Counts(F.Body[R.Instruction])) {
         uint64_t Low = W.Touches[R.First].Sector, High = W.Touches[R.First + R.Count - 1].Sector + 1;
-        Range &In = Own[Low * SectorBytes >> ptx::RangeBits];
-        In = {std::min(In.Low, Low), std::max(In.High, High)};
+        for (Range *In : {&Of[R.Instruction], &Own[Low * SectorBytes >> ptx::RangeBits]})
+          *In = {std::min(In->Low, Low), std::max(In->High, High)};
       }
     double Span = 0;
     for (auto [Pointer, In] : Own)
       Span += double(In.High - In.Low) * SectorBytes;
     Spans.push_back(Span);
-    for (const RequestFootprint &R : W.Requests)
-      if (R.Count && !R.Random && !R.Local && Counts(F.Body[R.Instruction])) {
-        auto [Low, High] = Of[R.Instruction];
-        Of[R.Instruction] = {std::min(Low, W.Touches[R.First].Sector),
-                             std::max(High, W.Touches[R.First + R.Count - 1].Sector + 1)};
-      }
   }
 
   double bytes() const {

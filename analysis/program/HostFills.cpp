@@ -119,7 +119,7 @@ static const Stmt *bodyOf(const Stmt *Call, ASTContext &Context) {
   }
 }
 
-/// The same of a push_back into \p Array, of elements of \p Size bytes: if all of them stand in one loop body, and
+/// The same of a push_back, of elements of \p Size bytes: if all of them stand in one loop body, and
 /// nothing else gives it elements.
 static bool findAppended(const HostWrite &W, const std::vector<const Stmt *> &Appends, int64_t Size, const Around &Where, Fill &F, const Evaluator &Values,
                          ASTContext &Context) {
@@ -168,7 +168,8 @@ static bool overlapsItself(const Fill &F) {
 }
 
 /// \p Appends: all push_backs into the array, in the order of the source.
-static std::optional<Written> written(const HostWrite &W, const std::vector<const Stmt *> &Appends, int64_t Size, bool Shuffled, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
+static std::optional<Written> written(const HostWrite &W, const std::vector<const Stmt *> &Appends, int64_t Size, bool Shuffled,
+                                      const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
   std::optional<Around> Where = around(W.At, Values, Context);
   if (!Where)
     return std::nullopt;

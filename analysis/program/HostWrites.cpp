@@ -196,8 +196,11 @@ private:
         Append = C;
         HostPlace Place;
         Place.Array = Array;
+        const size_t Before = Out.Writes[Array].size();
         value(Place, C->getArg(0), C, 0);
         Append = nullptr;
+        if (Out.Writes[Array].size() == Before) // of what is not plain to see
+          Out.Unclear.insert(Array);
         return;
       }
       if (const ValueDecl *Array = arrayOf(M->getImplicitObjectArgument(), Facts); Array && !M->getMethodDecl()->isConst() &&

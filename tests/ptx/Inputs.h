@@ -1,6 +1,7 @@
 // The PTX that both compilers made of inputs/*.cu.
 #pragma once
 
+#include "ptx/flow/ControlFlow.h"
 #include "ptx/parse/Module.h"
 
 #include "llvm/Support/MemoryBuffer.h"
@@ -36,6 +37,14 @@ inline std::string kernel(const std::string &Body) {
          ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n"
          ".reg .pred %p<20>;\n.reg .b16 %rs<20>;\n.reg .b32 %r<40>;\n.reg .f32 %f<20>;\n.reg .b64 %rd<20>;\n" +
          Body + "\n}\n";
+}
+
+/// What \p Is says of the only loop of the kernel with \p Body.
+inline bool ofOnlyLoop(const std::string &Body, bool (*Is)(const Function &, const ControlFlow &, const Loop &)) {
+  const Module M = parsed(kernel(Body));
+  const ControlFlow C = controlFlow(M.Functions.at(0));
+  EXPECT_EQ(C.Loops.size(), 1u);
+  return Is(M.Functions.at(0), C, C.Loops.at(0));
 }
 
 } // namespace restride::ptx::test

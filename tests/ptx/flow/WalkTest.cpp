@@ -7,13 +7,7 @@
 using namespace restride::ptx;
 using namespace restride::ptx::test;
 
-/// Whether the only loop of \p Body is one.
-static bool walk(const std::string &Body) {
-  const Module M = parsed(kernel(Body));
-  const ControlFlow C = controlFlow(M.Functions.at(0));
-  EXPECT_EQ(C.Loops.size(), 1u);
-  return isWalk(M.Functions.at(0), C, C.Loops.at(0));
-}
+static bool walk(const std::string &Body) { return ofOnlyLoop(Body, isWalk); }
 
 TEST(Walk, OfAList) {
   // while (k >= 0) k = p[k];
