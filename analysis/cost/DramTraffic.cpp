@@ -263,6 +263,7 @@ DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const 
                         const Gpu &G, const ptx::LaunchFacts &Facts, double KnownFootprint,
                         const ptx::ExecuteLimits &Limits) {
   DramTraffic D;
+  const bool Cut = S.Cut || S.RequestsPerWarp > Limits.MaxRequests; // what is touched in all is not seen
   uint64_t Blocks = Runner.blocks();
   unsigned LastWarp = Runner.warpsPerBlock() - 1;
   double Warps = double(Blocks) * Runner.warpsPerBlock();
@@ -286,17 +287,21 @@ DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const 
     D.ReadBytes = Near.ReadBytes;
     D.WriteBytes = Near.WriteBytes;
     // Of records that are not read whole, what lies between is no part of it.
-    D.Resident = !S.Cut && Near.Bytes * Warps < G.L2ResidentBytes;
+    D.Resident = !Cut && Near.Bytes * Warps < G.L2ResidentBytes;
     if (!D.Resident) {
-      double Refetched = 0; // bytes per warp that this SM's share of L2 did not keep
+      double Refetched = 0, Rewritten = 0; // bytes per warp that this SM's share of L2 did not keep
       for (auto [I, A] : enumerate(L1.PerInstruction))
-        if (A.Requests)
+        if (A.Requests) {
           Refetched += A.MissGranules / A.Requests * S.weight(I) * G.DramGranule;
+          Rewritten += A.DirtiedSectors / A.Requests * S.weight(I) * SectorBytes;
+        }
       Refetched /= Near.Sharing;
-      D.ReadBytes = S.Cut ? Refetched : std::max(Near.ReadBytes, Refetched);
+      D.ReadBytes = Cut ? Refetched : std::max(Near.ReadBytes, Refetched);
+      if (Cut)
+        D.WriteBytes = std::max(Near.WriteBytes, Rewritten);
       // A row that another block reads too is still there if all that is read and written meanwhile fits.
       double All = Reads.bytes(), OfWarp = Reads.bytesOfWarp();
-      if (!S.Cut && OfWarp < All / 4 && OfWarp / All * (All + Writes.bytes()) < G.L2ResidentBytes)
+      if (!Cut && OfWarp < All / 4 && OfWarp / All * (All + Writes.bytes()) < G.L2ResidentBytes)
         D.ReadBytes = std::min(D.ReadBytes, All / Warps);
     }
   }

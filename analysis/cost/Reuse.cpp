@@ -110,8 +110,16 @@ private:
     AccessReuse &A = Out.PerInstruction[R.Instruction];
     ++A.Requests;
     if (I.isStore()) { // written through, and kept
-      for (const SectorTouch &T : Touches)
+      uint64_t Dirtied = ~0ull; // granule
+      for (const SectorTouch &T : Touches) {
         L1.touch(T.Sector);
+        if (R.Random || R.Local)
+          continue;
+        const uint64_t Granule = T.Sector / GranuleSectors;
+        if (!L2.write(Granule))
+          Dirtied = Granule;
+        A.DirtiedSectors += Granule == Dirtied;
+      }
       if (!R.Local) // L1 holds local memory back until a line leaves
         Stores.push_back({R.Instruction, packetsOf(Touches), Touches});
       return;

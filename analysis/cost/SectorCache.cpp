@@ -40,7 +40,7 @@ SectorCache::Slot &SectorCache::replace(uint64_t Line, size_t At) {
     erase(find(Slots[Victim].Line));
     At = find(Line); // erasing may have moved the empty place
   }
-  Slots[Victim] = {Line, 0, 0};
+  Slots[Victim] = {Line, 0, 0, 0};
   Table[At] = Victim + 1;
   return Slots[Victim];
 }

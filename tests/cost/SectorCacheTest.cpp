@@ -36,8 +36,20 @@ TEST(SectorCache, WhatDoesNotFitIsPartlyLost) {
   EXPECT_LT(Hits, 64u);
 }
 
+TEST(SectorCache, WhatIsWrittenStaysDirtyUntilItLeaves) {
+  SectorCache C(1, 4);
+  C.touch(0);
+  EXPECT_FALSE(C.write(0)); // there, but clean
+  EXPECT_TRUE(C.write(0));
+  EXPECT_FALSE(C.write(1)); // each sector of its own
+  EXPECT_TRUE(C.touch(1));
+  C.touch(4); // takes the only line
+  EXPECT_FALSE(C.write(0));
+}
+
 TEST(SectorCache, NoLinesNeverHit) {
   SectorCache C(0, 4);
+  EXPECT_FALSE(C.write(7));
   EXPECT_FALSE(C.touch(7));
   EXPECT_FALSE(C.touch(7));
 }

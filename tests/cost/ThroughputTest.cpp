@@ -258,6 +258,33 @@ TEST(Throughput, RowsThatBlocksShareAreFetchedOnce) {
   EXPECT_NEAR(scoreOf(kernel(P, {{0, 1}, {0, 1}})).Kernels[0].DramBytes, 12.0 * Elements, 0.1 * Elements);
 }
 
+/// Every thread adds up \p Trips words in a row of each of \p Arrays arrays, and writes each sum over the last word.
+std::string columns(unsigned Arrays, unsigned Trips) {
+  Place P;
+  P.Uniform = Trips;
+  std::string T = kernel(P, {});
+  const std::string Index = "mul.wide.s32 %rd10, %r6,", Next = "add.s32 %r6, %r6, 1;";
+  T.replace(T.find(Index), Index.size(),
+            "mad.lo.s32 %r7, %r5, " + std::to_string(Trips) + ", %r6;\nmul.wide.s32 %rd10, %r7,");
+  std::string Words;
+  for (unsigned A = 0; A < Arrays; ++A) {
+    const std::string At = "[%rd11+" + std::to_string((1ul << 31) * A) + "]";
+    Words += "ld.global.f32 %f2, " + At + ";\nadd.f32 %f1, %f1, %f2;\nst.global.f32 " + At + ", %f1;\n";
+  }
+  return T.insert(T.find(Next), Words);
+}
+
+TEST(Throughput, ColumnsThatL2CannotKeepAreWrittenBackEachTime) {
+  // The threads' lines of one array fit L2, 35 MB; those of four are mostly given up before the next word.
+  constexpr unsigned Trips = 40;
+  constexpr int64_t Threads = 1 << 22;
+  auto perWord = [](unsigned Arrays) {
+    return scoreOf(columns(Arrays, Trips), Threads).Kernels[0].DramBytes / (double(Threads) * Trips * Arrays);
+  };
+  EXPECT_LT(perWord(1), 16); // nearly each word once in and once out
+  EXPECT_GT(perWord(4), 50); // two of three times a granule in, 64 bytes, and a sector out, 32
+}
+
 TEST(Throughput, L1TakesAsLongAsTheLongerOfItsStages) {
   // 32 bytes in one piece: 8 lines in 2 passes, 8 cycles of banks. 36 bytes: 9 lines in 3 passes, 1 cycle of banks.
   Place P;
