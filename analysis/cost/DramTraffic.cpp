@@ -296,13 +296,16 @@ DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const 
           Rewritten += A.DirtiedSectors / A.Requests * S.weight(I) * SectorBytes;
         }
       Refetched /= Near.Sharing;
-      D.ReadBytes = Cut ? Refetched : std::max(Near.ReadBytes, Refetched);
-      if (Cut)
+      if (Cut) {
+        D.ReadBytes = Refetched;
         D.WriteBytes = std::max(Near.WriteBytes, Rewritten);
-      // A row that another block reads too is still there if all that is read and written meanwhile fits.
-      double All = Reads.bytes(), OfWarp = Reads.bytesOfWarp();
-      if (!Cut && OfWarp < All / 4 && OfWarp / All * (All + Writes.bytes()) < G.L2ResidentBytes)
-        D.ReadBytes = std::min(D.ReadBytes, All / Warps);
+      } else {
+        D.ReadBytes = std::max(Near.ReadBytes, Refetched);
+        // A row that another block reads too is still there if all that is read and written meanwhile fits.
+        double All = Reads.bytes(), OfWarp = Reads.bytesOfWarp();
+        if (OfWarp < All / 4 && OfWarp / All * (All + Writes.bytes()) < G.L2ResidentBytes)
+          D.ReadBytes = std::min(D.ReadBytes, All / Warps);
+      }
     }
   }
 

@@ -110,16 +110,10 @@ private:
     AccessReuse &A = Out.PerInstruction[R.Instruction];
     ++A.Requests;
     if (I.isStore()) { // written through, and kept
-      uint64_t Dirtied = ~0ull; // granule
-      for (const SectorTouch &T : Touches) {
+      for (const SectorTouch &T : Touches)
         L1.touch(T.Sector);
-        if (R.Random || R.Local)
-          continue;
-        const uint64_t Granule = T.Sector / GranuleSectors;
-        if (!L2.write(Granule))
-          Dirtied = Granule;
-        A.DirtiedSectors += Granule == Dirtied;
-      }
+      if (!R.Random && !R.Local)
+        A.DirtiedSectors += dirtiedSectors(Touches);
       if (!R.Local) // L1 holds local memory back until a line leaves
         Stores.push_back({R.Instruction, packetsOf(Touches), Touches});
       return;
@@ -156,6 +150,19 @@ private:
     }
     ++(MissedL2 ? A.HitDram : MissedL1 ? A.HitL2 : A.HitL1);
     Loads.push_back(R.Instruction);
+  }
+
+  /// Writes \p Touches to L2. Returns the sectors in granules that it did not hold as written.
+  unsigned dirtiedSectors(ArrayRef<SectorTouch> Touches) {
+    unsigned Count = 0;
+    uint64_t Dirtied = ~0ull; // granule
+    for (const SectorTouch &T : Touches) {
+      const uint64_t Granule = T.Sector / GranuleSectors;
+      if (!L2.write(Granule))
+        Dirtied = Granule;
+      Count += Granule == Dirtied;
+    }
+    return Count;
   }
 
   /// The packets of this burst's stores. Those to one line become one, if the lines that wait for others fit: of

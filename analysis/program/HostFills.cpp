@@ -121,8 +121,8 @@ static const Stmt *bodyOf(const Stmt *Call, ASTContext &Context) {
 
 /// The same of a push_back, of elements of \p Size bytes: if all of them stand in one loop body, and
 /// nothing else gives it elements.
-static bool findAppended(const HostWrite &W, const std::vector<const Stmt *> &Appends, int64_t Size, const Around &Where, Fill &F, const Evaluator &Values,
-                         ASTContext &Context) {
+static bool findAppended(const HostWrite &W, const std::vector<const Stmt *> &Appends, int64_t Size,
+                         const Around &Where, Fill &F, const Evaluator &Values, ASTContext &Context) {
   double Count = double(Appends.size());
   const Stmt *Body = bodyOf(W.Append, Context);
   if (Where.Conditional || !Body || llvm::any_of(Appends, [&](const Stmt *Other) { return bodyOf(Other, Context) != Body; }))
