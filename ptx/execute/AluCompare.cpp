@@ -2,19 +2,35 @@
 // coin, unless the outcome is certain all the same.
 #include "ptx/execute/AluUnit.h"
 
+#include <cmath>
+#include <numbers>
+
 using namespace restride::ptx;
 
 static bool isOpposite(Relation Rel) {
   return Rel == Relation::NotEqual || Rel == Relation::GreaterEqual || Rel == Relation::LessEqual;
 }
 
-/// A comparison of unknown values: a coin that shows the same for the same
-/// values, and the other side for the opposite comparison.
-static bool coin(Relation Rel, uint64_t V, uint64_t W) {
+/// A number in [0, 1) that is the same for the same values.
+static double fraction(uint64_t V, uint64_t W, uint64_t Kind) {
+  return double(scramble(V * 0x9E3779B97F4A7C15ull + W + Kind) >> 11) * 0x1p-53;
+}
+
+/// How often near threads' data pass a comparison. Nobody knows, and they are
+/// alike: often all or none do. Drawn from Jeffreys' prior, Beta(1/2, 1/2), by
+/// its inverse distribution function, sin^2(pi U / 2).
+static double share(uint64_t V, uint64_t W) {
+  const double Sine = std::sin(std::numbers::pi / 2 * fraction(V, W, 0));
+  return Sine * Sine;
+}
+
+/// A comparison of unknown values: a coin that shows heads with \p Probability,
+/// the same for the same values, and the other side for the opposite comparison.
+static bool coin(Relation Rel, uint64_t V, uint64_t W, double Probability) {
   const uint64_t Kind = Rel == Relation::Equal || Rel == Relation::NotEqual      ? 1
                         : Rel == Relation::Less || Rel == Relation::GreaterEqual ? 2
                                                                                  : 3;
-  return ((scramble(V * 0x9E3779B97F4A7C15ull + W + Kind) & 1) != 0) != isOpposite(Rel);
+  return (fraction(V, W, Kind) < Probability) != isOpposite(Rel);
 }
 
 /// Lanes of \p Mask for which \p Fn holds.
@@ -81,7 +97,8 @@ uint32_t AluUnit::toss(uint32_t Tossed) {
   // and no layout shall be lucky: heads and tails take turns.
   if ((Tossed >> One & 1) && std::popcount(Mask) > 1 && Agrees(A) && Agrees(B))
     return (R.Coins[&Op]++ % 2 != 0) != isOpposite(Rel) ? Tossed : 0;
-  return lanesWhere(Tossed, [&](unsigned L) { return coin(Rel, A[L], B[L]); });
+  const double Probability = P.InWalk[size_t(&Op - P.Ops.data())] ? 0.5 : share(A[One], B[One]);
+  return lanesWhere(Tossed, [&](unsigned L) { return coin(Rel, A[L], B[L], Probability); });
 }
 
 void AluUnit::compare() {

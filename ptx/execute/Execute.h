@@ -9,10 +9,11 @@
 //
 // Loaded integers compare as what they are, indices in range, with other values;
 // tests of floating-point values, for equality and against thresholds fall to
-// each lane at random, the same for the same values. Then a branch goes as the
-// lanes' predicates say, except that
-//  - one that leaves the function (a guard) is not taken if it depends on a leaf
-//    or on an argument nobody knows (`if (i >= n) return`),
+// each lane at random, the same for the same values, and near lanes alike unless
+// they walk (flow/Walk.h): of a tenth of the warps no lane passes, and of a tenth
+// all do. Then a branch goes as the lanes' predicates say, except that
+//  - one that leaves the function (a guard) is not taken if it depends on an
+//    argument nobody knows (`if (i >= n) return`),
 //  - one that skips a loop whose bounds are loaded is not taken,
 //  - one that leaves a loop by data is taken after ExecuteLimits::DataLoopTrips.
 //

@@ -154,6 +154,8 @@ public:
   /// Per register: only ever holds a few low bits (x & 3): as likely to have one
   /// of their values as another.
   llvm::BitVector FewBits;
+  /// Per instruction: in a loop that walks, where each lane goes its own way.
+  llvm::BitVector InWalk;
   std::vector<std::string> Warnings;
 
 private:

@@ -162,6 +162,7 @@ static uint32_t placeOf(const Loop &L, unsigned Block) {
 
 void Program::decodeLoops() {
   PlaceInLoop.resize(C.Blocks.size());
+  InWalk.resize(F.Body.size());
   for (unsigned B = 0; B < C.Blocks.size(); ++B)
     if (C.LoopOf[B] >= 0)
       PlaceInLoop[B] = placeOf(C.Loops[C.LoopOf[B]], B);
@@ -174,6 +175,9 @@ void Program::decodeLoops() {
     Info.Inductions = inductions(F, C, L);
     Info.Searches = !Info.Inductions.Test && isSearch(F, C, L);
     Info.Walks = !Info.Inductions.Test && !Info.Searches && isWalk(F, C, L);
+    if (Info.Walks)
+      for (unsigned B : L.Blocks)
+        InWalk.set(C.Blocks[B].Begin, C.Blocks[B].End);
     unsigned Exits = 0;
     for (unsigned B : L.Blocks)
       Exits += llvm::any_of(C.Blocks[B].Succs, [&](unsigned S) { return !C.inLoop(S, int(Number)); });

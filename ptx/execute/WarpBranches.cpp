@@ -109,14 +109,12 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
     if (Unknown && Info.SkipsLoop)
       return enterLoop(Info, Op, Unknown, Taken);
     if (llvm::any_of(Info.Parameters, [&](unsigned Position) { return isAssumed(Position); }))
-      Unknown = Mask;
-    if (Info.Leaves == 1)
-      return Taken & ~Unknown;
+      return Info.Leaves == 1 ? 0 : Mask; // a bounds check: it holds
     if (Info.Body && Unknown && Facts.BodyProbability) {
       const uint32_t Body = drawBody(Info, *Facts.BodyProbability);
       return (Taken & ~Unknown) | (Unknown & (Info.Body == 1 ? Body : ~Body));
     }
-    return Info.Leaves == 2 ? Taken | Unknown : Taken;
+    return Taken;
   }
   uint32_t Stay = Info.TakenExits ? Mask & ~Taken : Taken;
   if (Unknown)
