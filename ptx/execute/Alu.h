@@ -30,6 +30,9 @@ inline uint64_t scramble(uint64_t X) {
   return X ^ (X >> 32);
 }
 
+/// A pseudo-random number in [0, 1) for \p X.
+inline double fraction(uint64_t X) { return double(scramble(X) >> 11) * 0x1p-53; }
+
 /// \p X % \p Count, which is mostly a power of two.
 inline uint64_t remainder(uint64_t X, uint64_t Count) { return Count & (Count - 1) ? X % Count : X & (Count - 1); }
 

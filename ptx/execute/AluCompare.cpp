@@ -11,10 +11,7 @@ static bool isOpposite(Relation Rel) {
   return Rel == Relation::NotEqual || Rel == Relation::GreaterEqual || Rel == Relation::LessEqual;
 }
 
-/// A number in [0, 1) that is the same for the same values.
-static double fraction(uint64_t V, uint64_t W, uint64_t Kind) {
-  return double(scramble(V * 0x9E3779B97F4A7C15ull + W + Kind) >> 11) * 0x1p-53;
-}
+static double fraction(uint64_t V, uint64_t W, uint64_t Kind) { return fraction(V * 0x9E3779B97F4A7C15ull + W + Kind); }
 
 /// How often near threads' data pass a comparison. Nobody knows, and they are
 /// alike: often all or none do. Drawn from Jeffreys' prior, Beta(1/2, 1/2), by

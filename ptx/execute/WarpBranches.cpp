@@ -92,7 +92,7 @@ uint32_t Warp::drawBody(const BranchInfo &Info, double Probability) const {
   const uint64_t Seed = ((linearBlock(BlockIndex) * warpsPerBlock() + Number) << 32) + (Block << 24) + Trace.BlockVisits[Block];
   uint32_t Out = 0;
   for (unsigned L = 0; L < 32; ++L)
-    Out |= uint32_t(double(scramble(scramble(Seed) + L) >> 11) < Probability * 0x1p53) << L;
+    Out |= uint32_t(fraction(scramble(Seed) + L) < Probability) << L;
   return Out;
 }
 

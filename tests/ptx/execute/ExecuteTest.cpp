@@ -40,22 +40,21 @@ Kernel fromText(const std::string &Body) { return Kernel(parsed(kernel(Body)).Fu
 /// Thread number in the grid of \p Lane, for the block and warp that run() takes.
 constexpr uint64_t thread(unsigned Lane) { return 3 * 256 + 2 * 32 + Lane; }
 
-/// Distinct 32-byte sectors of a request.
-size_t sectors(const Kernel &K, const Request &R) {
-  std::set<uint64_t> Sectors;
-  for (unsigned L = 0; L < 32; ++L)
-    if (R.Mask >> L & 1)
-      for (uint64_t A = R.Address[L]; A < R.Address[L] + K.F.Body[R.Instruction].accessBytes(); ++A)
-        Sectors.insert(A / 32);
-  return Sectors.size();
-}
-
 std::vector<uint64_t> activeAddresses(const Request &R) {
   std::vector<uint64_t> Out;
   for (unsigned L = 0; L < 32; ++L)
     if (R.Mask >> L & 1)
       Out.push_back(R.Address[L]);
   return Out;
+}
+
+/// Distinct 32-byte sectors of a request.
+size_t sectors(const Kernel &K, const Request &R) {
+  std::set<uint64_t> Sectors;
+  for (uint64_t First : activeAddresses(R))
+    for (uint64_t A = First; A < First + K.F.Body[R.Instruction].accessBytes(); ++A)
+      Sectors.insert(A / 32);
+  return Sectors.size();
 }
 
 std::vector<Request> loads(const Kernel &K, const WarpTrace &T) {
