@@ -63,6 +63,51 @@ static uint32_t lanesThatHold(Relation Rel, const Lanes &A, const Lanes &B, unsi
   return 0;
 }
 
+/// Constants that tell special cases: infinity, an argument that sin has to reduce the long way, a divisor near zero.
+static bool isSpecial(double C) {
+  constexpr double Large = 1e5, Small = 1e-6;
+  return !(std::abs(C) < Large) || (C != 0 && std::abs(C) <= Small);
+}
+
+static bool floatHolds(Relation Rel, double A, double B) {
+  switch (Rel) {
+  case Relation::Equal:
+    return A == B;
+  case Relation::NotEqual:
+    return A != B;
+  case Relation::Less:
+    return A < B;
+  case Relation::LessEqual:
+    return A <= B;
+  case Relation::Greater:
+    return A > B;
+  case Relation::GreaterEqual:
+    return A >= B;
+  }
+  return false;
+}
+
+std::optional<bool> AluUnit::usual() const {
+  if (!Op.SrcFloat || Op.SrcCount < 2 || Op.SrcBits < 32)
+    return std::nullopt;
+  const Slot Slots[] = {P.Slots[Op.FirstSrc], P.Slots[Op.FirstSrc + 1]};
+  constexpr double Data = 1;
+  if (Slots[0] == Slots[1])
+    return floatHolds(Op.Compare, Data, Data);
+  auto specialConstant = [&](unsigned I) -> std::optional<double> {
+    if (Slots[I] < 0 || unsigned(Slots[I]) < P.Registers)
+      return std::nullopt;
+    const uint64_t Word = source(I)[0];
+    const double C = Op.SrcBits == 32 ? double(std::bit_cast<float>(uint32_t(Word))) : std::bit_cast<double>(Word);
+    return isSpecial(C) ? std::optional(C) : std::nullopt;
+  };
+  if (const std::optional<double> C = specialConstant(1))
+    return floatHolds(Op.Compare, Data, *C);
+  if (const std::optional<double> C = specialConstant(0))
+    return floatHolds(Op.Compare, *C, Data);
+  return std::nullopt;
+}
+
 uint32_t AluUnit::tossed(uint32_t U) const {
   if (Op.SrcFloat)
     return Mask;
@@ -99,8 +144,10 @@ uint32_t AluUnit::toss(uint32_t Tossed) {
 }
 
 void AluUnit::compare() {
-  const uint32_t U = unknown(0) | unknown(1), Tossed = tossed(U);
-  uint32_t Result = lanesThatHold(Op.Compare, source(0), source(1), Op.SrcBits, Op.SrcSigned, Mask & ~Tossed);
+  const std::optional<bool> Usual = usual();
+  const uint32_t U = unknown(0) | unknown(1), Tossed = Usual ? 0 : tossed(U);
+  uint32_t Result = Usual ? (*Usual ? Mask : 0)
+                          : lanesThatHold(Op.Compare, source(0), source(1), Op.SrcBits, Op.SrcSigned, Mask & ~Tossed);
   if (Tossed)
     Result |= toss(Tossed);
   const uint32_t Unknown = (Op.SrcFloat ? ~0u : U) | unknown(2);

@@ -73,6 +73,8 @@ private:
   void move();
   void convert(const DataIntegers &Data);
   void convertAddress();
+  /// How a comparison of floating-point values comes out for all data but special cases; none: it tells no such.
+  std::optional<bool> usual() const;
   /// Lanes whose comparison a coin decides, of \p U with unknown operands.
   uint32_t tossed(uint32_t U) const;
   /// Those of \p Tossed for which the comparison holds.

@@ -4,17 +4,17 @@ using namespace restride::ptx;
 
 std::optional<Relation> restride::ptx::parseRelation(llvm::StringRef Name, bool &Unsigned) {
   Unsigned = Name == "lo" || Name == "ls" || Name == "hi" || Name == "hs";
-  if (Name == "eq")
+  if (Name == "eq" || Name == "equ" || Name == "num")
     return Relation::Equal;
-  if (Name == "ne")
+  if (Name == "ne" || Name == "neu" || Name == "nan")
     return Relation::NotEqual;
-  if (Name == "lt" || Name == "lo")
+  if (Name == "lt" || Name == "ltu" || Name == "lo")
     return Relation::Less;
-  if (Name == "le" || Name == "ls")
+  if (Name == "le" || Name == "leu" || Name == "ls")
     return Relation::LessEqual;
-  if (Name == "gt" || Name == "hi")
+  if (Name == "gt" || Name == "gtu" || Name == "hi")
     return Relation::Greater;
-  if (Name == "ge" || Name == "hs")
+  if (Name == "ge" || Name == "geu" || Name == "hs")
     return Relation::GreaterEqual;
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// Integer comparisons as values: of setp, and of the test that ends a loop.
+// Comparisons as values: of setp, and of the test that ends a loop.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -11,7 +11,8 @@ namespace restride::ptx {
 enum class Relation : uint8_t { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
 
 /// Instruction::Compare as a relation; \p Unsigned is set for the spellings
-/// that are unsigned by themselves. None: a test of floating-point values only.
+/// that are unsigned by themselves. Those that hold for what is no number too are
+/// as the others: data are numbers, and equal to themselves. None: no such spelling.
 std::optional<Relation> parseRelation(llvm::StringRef Name, bool &Unsigned);
 
 /// !(a R b) as a relation.
