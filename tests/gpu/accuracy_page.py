@@ -27,7 +27,8 @@ restride predicts for **{gpu}**; every layout of every array was also compiled w
 {machines}
 
 Regret is the time of the layout picked over the time of the best one measured. A pick *fails* if its regret is above 1.03
-(two runs differ by about 2 %) or if it was never seen to compute what the original does.
+(two runs differ by about 2 %) or if it was never seen to compute what the original does. A pair of layouts is apart by a
+share if it is so in every run, in the same order.
 """
 
 
@@ -51,8 +52,9 @@ AIMS = (
     ("picks more than 3 % slower than the original", lambda m: m.slower, str, "0", lambda v: v == 0),
     ("worst pick, speed over the original's", lambda m: m.slowest, number, "at least 0.97", lambda v: v >= 0.97),
     ("pairs of layouts more than 5 % apart ordered right", lambda m: m.pairs, percent, "at least 95 %", lambda v: v >= 0.95),
-    ("mean Kendall's tau", lambda m: m.tau, number, "at least 0.85", lambda v: v >= 0.85),
-    ("the same of pairs over 2 % apart, which two runs do not reverse", lambda m: m.tau_apart, number, "", None),
+    ("mean Kendall's tau of pairs over 2 % apart, which two runs do not reverse", lambda m: m.tau_apart, number,
+     "at least 0.85", lambda v: v >= 0.85),
+    ("the same of all pairs", lambda m: m.tau, number, "", None),
     ("worst regret", lambda m: m.worst_regret, number, "", None),
     ("geometric-mean speedup over the original", lambda m: m.speedup, number, "", None),
     ("arrays", lambda m: m.cases, str, "", None),
@@ -144,7 +146,7 @@ class Page:
                  "The same arrays. A rule whose layout an array cannot take keeps the original. Fewest transactions: the least sum\n"
                  "of 32-byte sectors over all requests. The thesis model has no price for conversions. A pick that was never\n"
                  "measured leaves its array out of the row. The last row takes the times of a second run for a prediction of the first:\n"
-                 "no model can look better.\n"]
+                 "no model can look better. tau: of pairs over 2 % apart.\n"]
         for group, spelled in {**GROUPS, None: "all"}.items():
             model = self.of(MODEL, group)
             if not model:
@@ -158,7 +160,7 @@ class Page:
                 m = judges.measures(choices)
                 if m:
                     rows.append((name, m.cases, number(m.regret), number(m.worst_regret, ".2f"), number(m.slowest, ".2f"),
-                                 percent(m.nearly_best), m.slower, percent(m.pairs), number(m.tau, ".2f")))
+                                 percent(m.nearly_best), m.slower, percent(m.pairs), number(m.tau_apart, ".2f")))
             parts.append(f"{spelled[0].upper()}{spelled[1:]}:\n")
             parts.append(table(("choice", "arrays", "regret", "worst regret", "worst speed over the original", "within 3 %",
                                 "over 3 % slower than the original", "pairs right", "tau"), rows))
@@ -175,7 +177,7 @@ class Page:
                 rows.append((f"`{choice.case.program}` {choice.case.array}", choice.case.source, choice.layout,
                              other.layout if other else "–", choice.case.best(), number(choice.regret() if good else None),
                              number(choice.speedup() if good else None, ".2f"),
-                             f"{sum(pairs)} of {len(pairs)}" if pairs else "–", number(choice.tau(), ".2f")))
+                             f"{sum(pairs)} of {len(pairs)}" if pairs else "–", number(choice.tau_apart(), ".2f")))
             if rows:
                 parts.append(f"{spelled[0].upper()}{spelled[1:]}:\n")
                 parts.append(table(("array", "original", "pick, Clang", "pick, nvcc", "best", "regret", "speedup", "pairs right",

@@ -10,6 +10,12 @@ APART = 1.05  # layouts further apart than this should be ordered right
 NOISE = 1.02  # what two runs of one layout differ by
 
 
+def differ(a, b, apart):
+    """Whether the times are that far apart, in the same order in each run where there were several."""
+    runs = list(zip(getattr(a, "runs", ()), getattr(b, "runs", ()))) or [(a, b)]
+    return all(x > apart * y for x, y in runs) or all(y > apart * x for x, y in runs)
+
+
 @dataclass
 class Choice:
     """What a rule says of one case."""
@@ -35,8 +41,7 @@ class Choice:
     def pairs(self, apart=APART):
         """[right order?] for pairs of layouts that differ enough to have one. Equal scores are wrong."""
         known = [(self.scores[layout], time) for layout, time in self.case.times_ms.items() if layout in self.scores]
-        return [(a[0] - b[0]) * (a[1] - b[1]) > 0 for a, b in combinations(known, 2)
-                if max(a[1], b[1]) > apart * min(a[1], b[1])]
+        return [(a[0] - b[0]) * (a[1] - b[1]) > 0 for a, b in combinations(known, 2) if differ(a[1], b[1], apart)]
 
     def tau(self):
         return summary.kendall_tau([(self.scores[layout], time) for layout, time in self.case.times_ms.items()

@@ -68,6 +68,16 @@ class Cases(unittest.TestCase):
             found, _ = cases.make_cases({program: times["p"]}, {program: one})
             self.assertEqual(found[0].predicted_cycles(), {"soa": cycles})
 
+    def test_layouts_are_apart_only_if_each_run_says_so(self):
+        def time(*runs):
+            return cases.Time(sum(runs) / len(runs), runs)
+
+        self.assertTrue(judges.differ(2.0, 1.0, 1.05))
+        self.assertTrue(judges.differ(time(1.0, 1.1), time(1.2, 1.2), 1.05))
+        self.assertFalse(judges.differ(time(1.0, 2.0), time(1.2, 1.2), 1.05), "the order changes")
+        self.assertFalse(judges.differ(time(1.0, 1.19), time(1.2, 1.2), 1.05), "once they are near")
+        self.assertFalse(judges.differ(1.0, time(1.01, 1.01), 1.05))
+
     def test_other_groups_are_another_layout(self):
         times, _ = cases.read_csv(io.StringIO("program,candidate,layout,check_ok,time_ms,kernels,groups\n"
                                               "p,P,grouped,1,3.0,k,x y/z\np,P,grouped,1,2.0,k,x/y z\np,P,aos,1,4.0,k,\n"))
