@@ -1,6 +1,7 @@
 #include "analysis/cost/ThesisReuse.h"
 
-#include "llvm/ADT/DenseMap.h"
+#include "analysis/cost/LoopSteps.h"
+
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -16,17 +17,14 @@ namespace {
 class Reuse {
 public:
   Reuse(const ptx::Function &F, const Sample &S, double ResidentWarps, const Gpu &G)
-      : F(F), S(S), ResidentWarps(ResidentWarps), G(G) {
-    for (const ptx::Request &R : S.Trace.Requests)
-      RequestsOf[R.Instruction].push_back(&R);
-  }
+      : F(F), S(S), Steps(S.Trace), ResidentWarps(ResidentWarps), G(G) {}
 
   ThesisAccess access(unsigned Index) const {
     ThesisAccess A;
-    auto It = RequestsOf.find(Index);
-    if (It == RequestsOf.end())
+    ArrayRef<const ptx::Request *> Seen = Steps.requests(Index);
+    if (Seen.empty())
       return A;
-    A.Transactions = thesisTransactions(laneStride(*It->second.front()));
+    A.Transactions = thesisTransactions(laneStride(*Seen.front()));
     A.Hit = hit(Index);
     return A;
   }
@@ -42,35 +40,10 @@ private:
     return 0;
   }
 
-  /// Requests of trip \p Trip of \p Loop, as traced: [first, second). Those of
-  /// what follows the loop may come after its last trip.
-  std::pair<size_t, size_t> trip(int Loop, size_t Trip) const {
-    const std::vector<ptx::TripStart> &Starts = S.Trace.TripStarts[Loop];
-    return {Starts[Trip].Request, Trip + 1 < Starts.size() ? Starts[Trip + 1].Request : S.Trace.Requests.size()};
-  }
-
-  const ptx::Request *firstIn(unsigned Index, int Loop, size_t Trip) const {
-    auto [Begin, End] = trip(Loop, Trip);
-    const ptx::Request *All = S.Trace.Requests.data();
-    const auto &Seen = RequestsOf.find(Index)->second;
-    auto It = lower_bound(Seen, All + Begin);
-    return It != Seen.end() && *It < All + End ? *It : nullptr;
-  }
-
-  /// C_loop * size: bytes between an access and the same one a trip of \p Loop
-  /// later; empty where the trace has no two such trips.
+  /// C_loop * size.
   std::optional<uint64_t> loopStep(unsigned Index, int Loop) const {
-    const std::vector<ptx::TripStart> &Starts = S.Trace.TripStarts[Loop];
-    for (size_t Trip = 0; Trip + 1 < Starts.size(); ++Trip) {
-      if (Starts[Trip + 1].Enters)
-        continue;
-      const ptx::Request *A = firstIn(Index, Loop, Trip), *B = firstIn(Index, Loop, Trip + 1);
-      if (A && B && (A->Mask & B->Mask)) {
-        unsigned Lane = countr_zero(A->Mask & B->Mask);
-        return distance(A->Address[Lane], B->Address[Lane]);
-      }
-    }
-    return std::nullopt;
+    std::optional<int64_t> Step = Steps.step(Index, Loop);
+    return Step ? std::optional<uint64_t>(std::abs(*Step)) : std::nullopt;
   }
 
   /// How many copies of this source access the compiler put into one trip.
@@ -79,8 +52,9 @@ private:
       return std::tuple(I.Loc.File, I.Loc.Line, I.Loc.Column, I.isStore(), I.accessBytes());
     };
     unsigned Copies = 0;
-    for (auto &[Other, Seen] : RequestsOf)
-      Copies += S.Flow.LoopOf[S.Flow.blockOf(Other)] == Loop && place(F.Body[Other]) == place(F.Body[Index]);
+    for (unsigned Other = 0; Other < F.Body.size(); ++Other)
+      Copies += !Steps.requests(Other).empty() && S.Flow.LoopOf[S.Flow.blockOf(Other)] == Loop &&
+                place(F.Body[Other]) == place(F.Body[Index]);
     return F.Body[Index].Loc.Line ? std::max(Copies, 1u) : 1;
   }
 
@@ -90,7 +64,7 @@ private:
     if (S.Trace.TripStarts[Loop].empty())
       return 0;
     DenseSet<uint64_t> Lines;
-    auto [Begin, End] = trip(Loop, 0);
+    auto [Begin, End] = Steps.trip(Loop, 0);
     for (const ptx::Request &R : ArrayRef(S.Trace.Requests).slice(Begin, End - Begin))
       if (S.Flow.inLoop(S.Flow.blockOf(R.Instruction), Loop))
         for (const SectorTouch &T : sectorsOf(R, F.Body[R.Instruction].accessBytes()))
@@ -116,9 +90,9 @@ private:
 
   const ptx::Function &F;
   const Sample &S;
+  LoopSteps Steps;
   double ResidentWarps;
   const Gpu &G;
-  DenseMap<unsigned, std::vector<const ptx::Request *>> RequestsOf;
 };
 
 } // namespace

@@ -1,0 +1,69 @@
+#include "analysis/cost/LoopSteps.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+
+#include <cmath>
+
+using namespace llvm;
+
+namespace restride::cost {
+
+LoopSteps::LoopSteps(const ptx::WarpTrace &T) : T(T) {
+  for (const ptx::Request &R : T.Requests)
+    RequestsOf[R.Instruction].push_back(&R);
+}
+
+ArrayRef<const ptx::Request *> LoopSteps::requests(unsigned Instruction) const {
+  auto It = RequestsOf.find(Instruction);
+  return It == RequestsOf.end() ? ArrayRef<const ptx::Request *>() : ArrayRef(It->second);
+}
+
+std::pair<size_t, size_t> LoopSteps::trip(int Loop, size_t Trip) const {
+  const std::vector<ptx::TripStart> &Starts = T.TripStarts[Loop];
+  return {Starts[Trip].Request, Trip + 1 < Starts.size() ? Starts[Trip + 1].Request : T.Requests.size()};
+}
+
+const ptx::Request *LoopSteps::firstIn(unsigned Instruction, int Loop, size_t Trip) const {
+  auto [Begin, End] = trip(Loop, Trip);
+  const ptx::Request *All = T.Requests.data();
+  ArrayRef<const ptx::Request *> Seen = requests(Instruction);
+  auto It = lower_bound(Seen, All + Begin);
+  return It != Seen.end() && *It < All + End ? *It : nullptr;
+}
+
+std::optional<int64_t> LoopSteps::step(unsigned Instruction, int Loop) const {
+  const std::vector<ptx::TripStart> &Starts = T.TripStarts[Loop];
+  for (size_t Trip = 0; Trip + 1 < Starts.size(); ++Trip) {
+    if (Starts[Trip + 1].Enters)
+      continue;
+    const ptx::Request *A = firstIn(Instruction, Loop, Trip), *B = firstIn(Instruction, Loop, Trip + 1);
+    if (A && B && (A->Mask & B->Mask)) {
+      unsigned Lane = countr_zero(A->Mask & B->Mask);
+      return int64_t(B->Address[Lane] - A->Address[Lane]);
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<Reach> unseenReach(const ptx::ControlFlow &C, const ptx::WarpTrace &T, size_t Instructions) {
+  std::vector<Reach> Out(Instructions);
+  auto unseen = [](const ptx::LoopTrips &L) { return L.Entries ? (L.True - double(L.Executed)) / double(L.Entries) : 0; };
+  if (none_of(T.Loops, [&](const ptx::LoopTrips &L) { return unseen(L) > 0; }))
+    return Out;
+  const LoopSteps Steps(T);
+  for (unsigned I = 0; I < Instructions; ++I) {
+    if (Steps.requests(I).empty())
+      continue;
+    for (int Loop = C.LoopOf[C.blockOf(I)]; Loop >= 0; Loop = C.Loops[Loop].Parent) {
+      double Left = unseen(T.Loops[Loop]);
+      if (Left <= 0)
+        continue;
+      double Bytes = Left * double(Steps.step(I, Loop).value_or(0));
+      (Bytes < 0 ? Out[I].Below : Out[I].Above) += std::abs(Bytes);
+    }
+  }
+  return Out;
+}
+
+} // namespace restride::cost
