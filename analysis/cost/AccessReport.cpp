@@ -17,10 +17,7 @@ std::vector<Hits> loadHits(const Sample &S, const Reuse &R, const DramTraffic &D
       continue;
     To = {A.HitL1 / All, A.HitL2 / All, A.HitDram / All};
     double Beyond = To.L2 + To.Dram;
-    if (P.Random)
-      To.Dram = Beyond * D.MissShare;
-    else if (D.Resident)
-      To.Dram = 0;
+    To.Dram = P.Random ? Beyond * D.Random.MissShare : To.Dram * D.Regular.MissShare;
     To.L2 = Beyond - To.Dram;
   }
   return Out;

@@ -21,6 +21,10 @@ static bool isJoined(const ptx::Instruction &I) {
   return I.Ty.K != ptx::Type::Float && !M.contains(".cas") && !M.contains(".exch");
 }
 
+bool isAtomic(const ptx::Instruction &I) {
+  return (I.Op == ptx::Opcode::Atom || I.Op == ptx::Opcode::Red) && I.Mem != ptx::Space::Shared;
+}
+
 double atomicOperations(const ptx::Instruction &I, const ptx::Request &R) {
   SmallDenseMap<uint64_t, unsigned, 32> Lanes;    // by address
   SmallDenseMap<uint64_t, unsigned, 32> InSector; // the most of any address
@@ -53,6 +57,36 @@ double atomicLines(ArrayRef<std::vector<uint64_t>> Lines) {
   if (Lines.size() == 1)
     return double(Lines.front().size());
   return Same > 0 ? Pairs / Same : std::numeric_limits<double>::infinity();
+}
+
+/// Ascending lines that the atomics of \p W go to.
+static std::vector<uint64_t> linesOfAtomics(const ptx::Function &F, const WarpFootprint &W) {
+  std::vector<uint64_t> Lines;
+  for (const RequestFootprint &R : W.Requests)
+    if (isAtomic(F.Body[R.Instruction]))
+      for (const SectorTouch &T : W.touches(R))
+        Lines.push_back(T.Sector / (LineBytes / SectorBytes));
+  sort(Lines);
+  Lines.erase(llvm::unique(Lines), Lines.end());
+  return Lines;
+}
+
+double atomicLinesAtATime(const ptx::Function &F, const WarpRunner &Runner, uint64_t BlocksAtATime) {
+  if (none_of(F.Body, isAtomic))
+    return std::numeric_limits<double>::infinity();
+  constexpr unsigned Warps = 24; // 276 pairs
+  ptx::ExecuteLimits Limits;
+  Limits.MaxRequests = 100;
+  const uint64_t Window = std::min(BlocksAtATime, Runner.blocks()), First = (Runner.blocks() - Window) / 2;
+  std::vector<std::vector<uint64_t>> Lines;
+  for (uint64_t K = 1; K <= Warps; ++K) {
+    const uint64_t Block = First + scattered(K) % Window;
+    const unsigned Warp = scattered(K + Warps) % Runner.warpsPerBlock();
+    Lines.push_back(linesOfAtomics(F, Runner.footprint(Runner.run(Block, Warp, Limits), Block, Warp)));
+    if (Lines.back().empty())
+      Lines.pop_back();
+  }
+  return Lines.empty() ? std::numeric_limits<double>::infinity() : atomicLines(Lines);
 }
 
 double busiestSlice(double Lines) {

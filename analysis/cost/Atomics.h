@@ -5,13 +5,19 @@
 
 namespace restride::cost {
 
+/// Of global memory.
+bool isAtomic(const ptx::Instruction &I);
+
 /// Operations on sectors that L2 makes of one request. Those of a sector wait for each other only where lanes mean the
 /// same word, and then for longer.
 double atomicOperations(const ptx::Instruction &I, const ptx::Request &R);
 
-/// Lines that the atomics of all warps go to, from those that some warps, each with
+/// Lines that the atomics of many warps go to, from those that some warps, each with
 /// ascending \p Lines, have in common. Infinite where they have none.
 double atomicLines(llvm::ArrayRef<std::vector<uint64_t>> Lines);
+
+/// Lines that the atomics of blocks which run at a time go to. \p BlocksAtATime of the whole GPU.
+double atomicLinesAtATime(const ptx::Function &F, const WarpRunner &Runner, uint64_t BlocksAtATime);
 
 /// Share of evenly spread operations on \p Lines that goes to the slice of L2 that gets most.
 double busiestSlice(double Lines);

@@ -122,6 +122,10 @@ public:
     if (I.Addr)
       wait(I.Addr->Reg);
     wait(I.Guard);
+    if (I.Op == ptx::Opcode::Bra)
+      Decided = std::max(Decided, Start);
+    else if (writesMemory(I))
+      Start = std::max(Start, Decided); // nothing is stored before it is known whether it shall be
     double Done = Start + Latency(Index);
     for (const ptx::Operand &D : I.Dest)
       if (D.Reg >= 0)
@@ -136,13 +140,14 @@ private:
   function_ref<double(unsigned)> Latency;
   DenseMap<int, double> Ready; ///< register: when its value is there
   StoreOrder Order;
+  double Decided = 0; ///< when the branches so far are
   double End = 0;
 };
 
 } // namespace
 
-std::vector<unsigned> issueSegments(const ptx::Function &F, const ptx::ControlFlow &C) {
-  std::vector<unsigned> Out(F.Body.size(), 0);
+IssueOrder issueOrder(const ptx::Function &F, const ptx::ControlFlow &C) {
+  IssueOrder Out{std::vector<unsigned>(F.Body.size(), 0), std::vector<bool>(F.Body.size(), false)};
   unsigned Segment = 0;
   auto load = [&](unsigned I) { return double(latencyClass(F.Body[I]).empty()); }; // time is loads waited for
   for (const std::vector<unsigned> &Region : schedulingRegions(F, C)) {
@@ -154,7 +159,8 @@ std::vector<unsigned> issueSegments(const ptx::Function &F, const ptx::ControlFl
         Last = std::max(Last, Now);
         if (F.Body[I].isLoad())
           Loads = Now;
-        Out[I] = F.Body[I].isStore() ? Loads : Now; // what it waits for keeps no load back
+        Out.Segments[I] = F.Body[I].isStore() ? Loads : Now; // what it waits for keeps no load back
+        Out.Waits[I] = F.Body[I].isStore() && Now > Loads;
       }
     Segment = Last + 1;
   }

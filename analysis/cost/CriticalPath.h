@@ -19,9 +19,15 @@ namespace restride::cost {
 /// The blocks in regions, each in the order of execution. Every block is in one.
 std::vector<std::vector<unsigned>> schedulingRegions(const ptx::Function &F, const ptx::ControlFlow &C);
 
-/// Per instruction, a number that is the same for those that one warp can issue
-/// before any of them has come back.
-std::vector<unsigned> issueSegments(const ptx::Function &F, const ptx::ControlFlow &C);
+/// By index in Function::Body.
+struct IssueOrder {
+  /// The same for what one warp can issue before any of it has come back.
+  std::vector<unsigned> Segments;
+  /// A store whose operands are loaded in its own segment: it is issued when these are there.
+  std::vector<bool> Waits;
+};
+
+IssueOrder issueOrder(const ptx::Function &F, const ptx::ControlFlow &C);
 
 /// Per block of \p C, the cycles by which a visit delays the last result of its
 /// region. \p LoadLatency has the average latency (cycles) of each instruction

@@ -23,6 +23,9 @@ struct WarpFootprint {
   }
 };
 
+/// Repeatable, without a pattern that an array's width could have too.
+inline uint64_t scattered(uint64_t N) { return N * 0x9E3779B97F4A7C15ull >> 40; }
+
 class WarpRunner {
 public:
   WarpRunner(const ptx::Function &F, const ptx::ControlFlow &C, const ptx::LaunchFacts &Facts)

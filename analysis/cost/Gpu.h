@@ -54,6 +54,8 @@ struct Gpu {
   double TranslationCycles = 0;               ///< per random access of a lane beyond it; 0: not priced
   double LatencyFactor = 1;                   ///< on the critical path
   double WaveCycles = 900; ///< cycles from the end of a block until the next one in its place has begun
+  /// Of an SM, for a sector of a line that is being fetched from DRAM when it is written; 0: no more than others.
+  double ConflictSectorCycles = 0;
   double AtomicCycles = 0; ///< between two atomics of the GPU on one address
   double LaunchCycles = 0;                    ///< one launch of an empty kernel
   std::map<std::string, double> IssueWeights; ///< issue slots per opcode class

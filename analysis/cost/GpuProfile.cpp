@@ -75,6 +75,7 @@ const std::vector<Key> &keys() {
       {"WaveCycles", &Gpu::WaveCycles, Optional},
       {"TlbBytes", &Gpu::TlbBytes, Optional},
       {"TranslationCycles", &Gpu::TranslationCycles, Optional},
+      {"ConflictSectorCycles", &Gpu::ConflictSectorCycles, Optional},
       {"AtomicCycles", &Gpu::AtomicCycles, Optional},
       {"LaunchCycles", &Gpu::LaunchCycles, Optional},
       {"IssueWeights",

@@ -14,18 +14,6 @@ namespace restride::cost {
 /// LaunchCycles.
 static constexpr double LaunchNoise = 0.2;
 
-/// The least share of a kernel's time that says who wins where data decide what it does and nobody says how: the
-/// order of indices, the trips of a loop.
-static constexpr double AssumptionNoise = 0.05;
-
-static bool isAssumed(const KernelCost &K, const KernelLaunch &L) {
-  return guessesIndices(K, L.Facts) || any_of(K.Flow, [](const FlowNode &N) { return N.Trips > 0 && !N.Counted; });
-}
-
-static double noiseCycles(const KernelCost &K, const KernelLaunch &L, const Gpu &G) {
-  return LaunchNoise * G.LaunchCycles + (isAssumed(K, L) ? AssumptionNoise * K.Cycles : 0);
-}
-
 double conversionCycles(ArrayRef<Conversion> Conversions, const Gpu &G) {
   double Cycles = 0;
   for (const Conversion &C : Conversions)
@@ -46,7 +34,7 @@ Expected<Score> score(const ptx::Module &M, ArrayRef<KernelLaunch> Kernels, Arra
     KernelCost K = Which == Model::Thesis ? thesisCost(M, Whole, L, G) : throughputCost(M, Whole, L, G);
     S.Cycles += K.Cycles * K.Calls;
     if (Which == Model::Throughput)
-      S.NoiseCycles += noiseCycles(K, L, G) * K.Calls;
+      S.NoiseCycles += LaunchNoise * G.LaunchCycles * K.Calls;
     S.Kernels.push_back(std::move(K));
   }
   if (Which == Model::Throughput)

@@ -26,8 +26,10 @@ struct AccessReuse {
   /// Loads of the slowest block by what their burst waits for.
   std::array<double, 4> Waits{};
   double MissSectors = 0;                   ///< sectors read from L2
+  double MissLines = 0;                     ///< requests to L2 for them: of one line each
   double Packets = 0;                       ///< of stores and atomics to L2, of 32 bytes
   double BusyPackets = 0;                   ///< the same while stores of other warps come between
+  double ConflictSectors = 0;               ///< of stores, whose line is being fetched from DRAM
   double MissGranules = 0;                  ///< DRAM granules not in this SM's share of L2; regular loads only
   double DirtiedSectors = 0;                ///< in granules that this share did not hold as written; regular stores only
 };

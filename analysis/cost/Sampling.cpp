@@ -17,13 +17,8 @@ static ptx::ExecuteLimits atMost(uint64_t Requests) {
   return L;
 }
 
-static bool isAtomic(const ptx::Instruction &I) {
-  return (I.Op == ptx::Opcode::Atom || I.Op == ptx::Opcode::Red) && I.Mem != ptx::Space::Shared;
-}
-
 /// Warps to look at besides the first one, as (block, warp).
-static std::vector<std::pair<uint64_t, unsigned>> otherWarps(const ptx::Function &F, const WarpRunner &Runner,
-                                                             const ptx::WarpTrace &First) {
+static std::vector<std::pair<uint64_t, unsigned>> otherWarps(const WarpRunner &Runner, const ptx::WarpTrace &First) {
   uint64_t Blocks = Runner.blocks(), Warps = Runner.warpsPerBlock();
   std::vector<std::pair<uint64_t, unsigned>> Others;
   if (First.Requests.size() < 200) // averages out the randomness of gathers
@@ -31,9 +26,6 @@ static std::vector<std::pair<uint64_t, unsigned>> otherWarps(const ptx::Function
       Others.push_back({(Blocks / 2 + 7 * K) % Blocks, (1 + K) % Warps});
   else // triangular loops differ over the grid
     Others = {{Blocks / 8, 0}, {Blocks - 1 - Blocks / 8, Warps - 1}};
-  if (any_of(F.Body, isAtomic)) // what the same warps of other blocks add to
-    for (auto [Block, Warp] : std::vector(Others))
-      Others.push_back({(Block + Blocks / 3) % Blocks, Warp});
   return Others;
 }
 
@@ -57,23 +49,6 @@ static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, con
     P.Sectors += S.size();
     P.TagPasses += tagPassesOf(S);
   }
-}
-
-/// Ascending lines that the atomics of each warp go to; warps without any are left out.
-static std::vector<std::vector<uint64_t>> atomicLinesOf(const ptx::Function &F, ArrayRef<WarpFootprint> Warps) {
-  std::vector<std::vector<uint64_t>> Out;
-  for (const WarpFootprint &W : Warps) {
-    std::vector<uint64_t> Lines;
-    for (const RequestFootprint &R : W.Requests)
-      if (isAtomic(F.Body[R.Instruction]))
-        for (const SectorTouch &T : W.touches(R))
-          Lines.push_back(T.Sector / (LineBytes / SectorBytes));
-    sort(Lines);
-    Lines.erase(llvm::unique(Lines), Lines.end());
-    if (!Lines.empty())
-      Out.push_back(std::move(Lines));
-  }
-  return Out;
 }
 
 namespace {
@@ -105,7 +80,6 @@ public:
         P.Sectors /= P.Requests, P.TagPasses /= P.Requests, P.BankCycles /= P.Requests, P.Atomics /= P.Requests;
     if (none_of(S.PerInstruction, [](const AccessProfile &P) { return P.Requests > 0; }))
       S.Notes.push_back("no access to memory was seen in the warps that were looked at: all layouts cost the same");
-    S.AtomicLines = atomicLines(atomicLinesOf(F, S.Footprints));
     auto Pointers = map_to_vector(Traces, [](const ptx::WarpTrace &T) { return &T; });
     S.Cfg = weightedCfg(F, Flow, Pointers);
     S.Trace = std::move(Traces.front());
@@ -127,7 +101,7 @@ private:
 Sample sample(const ptx::Function &F, const ptx::LaunchFacts &Facts) {
   Sampler S(F, Facts);
   S.run(S.Runner.blocks() / 2, std::min(1u, S.Runner.warpsPerBlock() - 1));
-  for (auto [Block, Warp] : otherWarps(F, S.Runner, S.Traces.front()))
+  for (auto [Block, Warp] : otherWarps(S.Runner, S.Traces.front()))
     S.run(Block, Warp);
   return S.take();
 }

@@ -26,7 +26,6 @@ struct Sample {
   std::vector<WarpFootprint> Footprints;     ///< of the sampled warps
   ptx::WarpTrace Trace;                      ///< of the first one
   std::vector<std::string> Notes;
-  double AtomicLines = 0;     ///< that the atomics of all warps go to
   bool Cut = false;           ///< some loop ran fewer trips than it has
   double RequestsPerWarp = 0; ///< seen, on average
 

@@ -42,8 +42,8 @@ static double issueDemand(const ptx::Function &F, const Sample &S, const Gpu &G)
 /// Average cycles until a load's value is there, by where its requests hit.
 static std::vector<double> loadLatencies(const ptx::Function &F, const Reuse &R, const DramTraffic &D, const Gpu &G) {
   std::vector<double> Latency(F.Body.size(), G.L1Latency);
-  double Far = D.Resident ? G.L2Latency : G.DramLatency;
-  double Random = G.L2Latency + D.MissShare * (G.DramLatency - G.L2Latency);
+  auto beyondL2 = [&](double MissShare) { return G.L2Latency + MissShare * (G.DramLatency - G.L2Latency); };
+  double Far = beyondL2(D.Regular.MissShare), Random = beyondL2(D.Random.MissShare);
   for (auto [I, A] : enumerate(R.PerInstruction)) {
     if (F.Body[I].Op == ptx::Opcode::Atom)
       Latency[I] = G.L2Latency;
@@ -65,23 +65,47 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
     Stores |= F.Body[I].isStore() && P.Requests > 0 && F.Body[I].Mem != ptx::Space::Shared;
     if (const AccessReuse &A = R.PerInstruction[I]; A.Requests > 0) {
       W.L2Sectors += S.weight(I) * A.MissSectors / A.Requests;
+      W.L2Requests += S.weight(I) * A.MissLines / A.Requests;
       W.StorePackets += S.weight(I) * A.Packets / A.Requests;
       W.BusyPackets += S.weight(I) * A.BusyPackets / A.Requests;
+      W.Conflicts += S.weight(I) * A.ConflictSectors / A.Requests * D.Regular.MissShare;
     }
   }
   W.TagPasses += Stores ? G.StoreWavefronts : 0;
   W.BankCycles += Stores ? G.StoreWavefronts : 0;
-  W.Atomics *= busiestSlice(S.AtomicLines);
-  W.DramBytes = D.ReadBytes + D.WriteBytes;
-  W.RandomHits = (D.LoadSectors + 2 * D.StoreSectors) * (1 - D.MissShare);
-  W.RandomSectors = (D.LoadSectors + 2 * (D.StoreSectors + D.PartialStoreSectors)) * D.MissShare;
-  W.RandomGranules = (D.LoadGranules + D.DirtyGranules) * D.MissShare;
-  W.Translations = D.Translations;
+  // Granules alone in their DRAM rows are served as random ones are.
+  const RegularTraffic &Near = D.Regular;
+  const double Stream = 1 / G.DramBytesPerCycle;
+  const double ReadAlone = std::max(Stream, (G.RandomSectorCycles + G.RandomGranuleCycles) / G.DramGranule);
+  const double WrittenAlone = std::max(Stream, G.RandomSectorCycles / SectorBytes + G.RandomGranuleCycles / G.DramGranule);
+  W.DramBytes = Near.ReadBytes + Near.WriteBytes;
+  W.DramCycles = Near.ReadBytes * std::lerp(Stream, ReadAlone, Near.ReadScatter) +
+                 Near.WriteBytes * std::lerp(Stream, WrittenAlone, Near.WriteScatter);
+  const RandomTraffic &Far = D.Random;
+  W.RandomHits = (Far.LoadSectors + 2 * Far.StoreSectors) * (1 - Far.MissShare);
+  W.RandomSectors = (Far.LoadSectors + 2 * (Far.StoreSectors + Far.PartialStoreSectors)) * Far.MissShare;
+  W.RandomGranules = (Far.LoadGranules + Far.DirtyGranules) * Far.MissShare;
+  auto alone = [&](double Sectors, double Granules) {
+    return Sectors * G.RandomSectorCycles + Granules * G.RandomGranuleCycles;
+  };
+  const double Loaded = std::lerp(Far.LoadGranules * G.DramGranule * Stream,
+                                  alone(Far.LoadSectors, Far.LoadGranules), Far.LoadScatter);
+  W.RandomCycles = Far.MissShare * (Loaded + alone(2 * (Far.StoreSectors + Far.PartialStoreSectors), Far.DirtyGranules));
+  W.Translations = Far.Translations;
   return W;
 }
 
 /// Of an SM's port to L2, per cycle.
 static constexpr double PortBytesRead = 64, PortBytesWritten = 32;
+
+/// Cycles of an SM that L2 takes to serve what a warp reads: so many for a request and so many for each of its sectors
+/// that whole lines take what they do in a stream, and single sectors what they do in random order.
+static double l2ReadCycles(const WarpDemand &W, const Gpu &G) {
+  constexpr double PerLine = LineBytes / SectorBytes;
+  const double InStream = SectorBytes / G.L2BytesPerCycle, Alone = std::max(InStream, G.RandomHitCycles);
+  const double Request = (Alone - InStream) * PerLine / (PerLine - 1);
+  return W.L2Requests * Request + W.L2Sectors * (Alone - Request);
+}
 
 Terms waveTerms(const WarpDemand &W, const Wave &Wave, unsigned WarpsPerBlock, const Gpu &G) {
   // L2 and DRAM are shared, and serve the few SMs of a small grid faster, up to what the port of one takes.
@@ -90,14 +114,13 @@ Terms waveTerms(const WarpDemand &W, const Wave &Wave, unsigned WarpsPerBlock, c
   T.Issue = W.Slots * Warps / G.Schedulers;
   T.L1 = std::max(W.TagPasses, W.BankCycles) * Warps;
   // Data to L2 and data from it pass each other; for atomics all SMs wait for the slice that gets most.
-  double Read = W.L2Sectors * SectorBytes * std::max(Share / G.L2BytesPerCycle, 1 / PortBytesRead);
-  double Written = W.StorePackets * std::max(Share * G.StoreSectorCycles, SectorBytes / PortBytesWritten);
+  double Read = std::max(Share * l2ReadCycles(W, G), W.L2Sectors * SectorBytes / PortBytesRead);
+  double Written = W.StorePackets * std::max(Share * G.StoreSectorCycles, SectorBytes / PortBytesWritten) +
+                   Share * W.Conflicts * G.ConflictSectorCycles;
   T.L2 = Warps * overlapped(overlapped(Read, Written, G.PNorm), Share * W.Atomics * G.Sms * G.AtomicCycles, G.PNorm);
   // Addresses are translated while others wait for their data.
-  double Random = std::max(W.RandomHits * G.RandomHitCycles + W.RandomSectors * G.RandomSectorCycles +
-                               W.RandomGranules * G.RandomGranuleCycles,
-                           W.Translations * G.TranslationCycles);
-  T.Dram = Share * Warps * (W.DramBytes / G.DramBytesPerCycle + Random);
+  double Random = std::max(W.RandomHits * G.RandomHitCycles + W.RandomCycles, W.Translations * G.TranslationCycles);
+  T.Dram = Share * Warps * (W.DramCycles + Random);
   T.Latency = G.WaveCycles + W.PathCycles * G.LatencyFactor;
   return T;
 }
@@ -164,13 +187,10 @@ static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, cons
   ptx::ExecuteLimits Limits = reuseLimits(Resident * O.WarpsPerBlock, S);
   unsigned Generations = S.RequestsPerWarp < 50 ? 2 : 1; // short warps find what others left behind
   Reuse R = simulate(F, S, Runner, G, Resident, Generations, Limits);
-  DramTraffic D = dramTraffic(F, Runner, S, R, G, L.Facts, L.FootprintBytes, Limits);
-  if (D.Resident && L.Calls > 1) { // the first launch fetches for all of them
-    D.ReadBytes /= L.Calls;
-    D.WriteBytes /= L.Calls;
-  }
+  DramTraffic D = dramTraffic(F, Runner, S, R, G, L.Facts, L.FootprintBytes, std::max(1.0, double(L.Calls)), Limits);
 
   WarpDemand W = warpDemand(F, S, R, D, G);
+  W.Atomics *= busiestSlice(atomicLinesAtATime(F, Runner, Resident * uint64_t(G.Sms)));
   std::vector<double> Latency = loadLatencies(F, R, D, G);
   std::vector<double> Paths = criticalPaths(F, S.Flow, Latency, G);
   for (CfgNode &N : S.Cfg.Nodes)
@@ -202,7 +222,8 @@ static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, cons
   return K;
 }
 
-bool guessesIndices(const KernelCost &K, const ptx::LaunchFacts &Facts) {
+/// Some of \p K's accesses follow loaded indices, and nobody says how these lie.
+static bool guessesIndices(const KernelCost &K, const ptx::LaunchFacts &Facts) {
   return Facts.Orders.empty() && !Facts.Scatters && any_of(K.Accesses, [](const AccessCost &A) { return A.Indirect; });
 }
 

@@ -14,13 +14,17 @@ struct WarpDemand {
   double TagPasses = 0;      ///< cycles of L1's tag stage
   double BankCycles = 0;     ///< cycles of its data stage
   double L2Sectors = 0;      ///< read
+  double L2Requests = 0;     ///< for them, of one line each
   double StorePackets = 0;   ///< of stores and atomics, 32 bytes each
   double BusyPackets = 0;    ///< the same while the port to L2 is busy
+  double Conflicts = 0;      ///< sectors written to lines that are being fetched from DRAM
   double Atomics = 0;        ///< operations of the slice of L2 that gets most
-  double DramBytes = 0;      ///< streamed, read and written
+  double DramBytes = 0;      ///< of regular accesses, read and written
+  double DramCycles = 0;     ///< of an SM, that they take
   double RandomHits = 0;     ///< sectors of random accesses that are in L2
   double RandomSectors = 0;  ///< and that are not; those that are partly written are read first
   double RandomGranules = 0; ///< DRAM granules of random accesses
+  double RandomCycles = 0;   ///< that their misses take of an SM's DRAM
   double Translations = 0;   ///< random addresses that the TLB does not hold
   double PathCycles = 0;     ///< critical path
 };
@@ -36,9 +40,6 @@ double join(const Terms &T, double PNorm);
 
 /// "issue", "l1", "l2", "dram" or "latency", whichever is largest.
 std::string boundBy(const Terms &T);
-
-/// Some of \p K's accesses follow loaded indices, and nobody says how these lie.
-bool guessesIndices(const KernelCost &K, const ptx::LaunchFacts &Facts);
 
 /// Cost of one launch of \p F. \p Cfg, if given, receives the weighted graph
 /// with the latency of each node as its cost.

@@ -11,7 +11,8 @@
 // tests of floating-point values, for equality and against thresholds fall to
 // each lane at random, the same for the same values, and near lanes alike unless
 // they walk (flow/Walk.h): of a tenth of the warps no lane passes, and of a tenth
-// all do. Then a branch goes as the lanes' predicates say, except that
+// all do. Data are no special cases: neither infinite nor beyond 1e5 nor below
+// 1e-6, where a constant tells such. Then a branch goes as the lanes' predicates say, except that
 //  - one that leaves the function (a guard) is not taken if it depends on an
 //    argument nobody knows (`if (i >= n) return`),
 //  - one that skips a loop whose bounds are loaded is not taken,

@@ -99,7 +99,7 @@ TEST(CriticalPath, LoadsAreIssuedTogetherUntilOneIsWaitedFor) {
       "ld.global.b64 %rd3, [%rd1];\nld.global.f32 %f1, [%rd2];\nld.global.f32 %f2, [%rd3];\nld.global.f32 %f3, [%rd2+4];\nret;\n}\n");
   ASSERT_TRUE(bool(M)) << llvm::toString(M.takeError());
   const ptx::Function &F = M->Functions.front();
-  std::vector<unsigned> Segments = issueSegments(F, ptx::controlFlow(F));
+  std::vector<unsigned> Segments = issueOrder(F, ptx::controlFlow(F)).Segments;
   EXPECT_EQ(Segments[0], Segments[1]);
   EXPECT_EQ(Segments[0], Segments[3]);
   EXPECT_EQ(Segments[0] + 1, Segments[2]);

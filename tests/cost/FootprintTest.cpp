@@ -1,5 +1,6 @@
 // Sectors of many warps, and where their loads hit.
 #include "PtxKernels.h"
+#include "analysis/cost/Atomics.h"
 #include "analysis/cost/DramTraffic.h"
 #include "analysis/cost/Reuse.h"
 
@@ -35,7 +36,10 @@ struct Launched {
   }
   const ptx::Function &f() const { return M.Functions[0]; }
   Reuse reuse() const { return simulate(f(), sample(f(), Facts), *Runner, G, 8, 1, {}); }
-  DramTraffic dram() const { return dramTraffic(f(), *Runner, sample(f(), Facts), reuse(), G, Facts, 0, {}); }
+  /// Of \p Launches on the same data.
+  DramTraffic dram(double Launches = 1) const {
+    return dramTraffic(f(), *Runner, sample(f(), Facts), reuse(), G, Facts, 0, Launches, {});
+  }
 
   ptx::Module M;
   ptx::ControlFlow Flow;
@@ -135,6 +139,44 @@ TEST(Reuse, OnlyAFirstWaveTakesBlocksInTurn) {
   EXPECT_GT(loadOf(Many, Many.reuse(), 0).MissSectors, 6 * 8 * 4);
 }
 
+/// Each thread reads a word of its own, and then \p Store.
+double conflicts(const std::string &Store) {
+  Launched K(threads("mul.wide.s32 %rd2, %r1, 8;\nadd.s64 %rd3, %rd1, %rd2;\nld.global.f32 %f1, [%rd3];\n" + Store));
+  const Reuse R = K.reuse();
+  double Sum = 0, Warps = 8 * 8;
+  for (const AccessReuse &A : R.PerInstruction)
+    Sum += A.ConflictSectors;
+  return Sum / Warps;
+}
+
+TEST(Reuse, AStoreToALineThatIsBeingFetchedIsCounted) {
+  EXPECT_EQ(conflicts("st.global.f32 [%rd3], 0f3F800000;\n"), 8) << "it does not wait for what is read";
+  EXPECT_EQ(conflicts("st.global.f32 [%rd3+4], 0f3F800000;\n"), 8) << "the same line";
+  EXPECT_EQ(conflicts("st.global.f32 [%rd3], %f1;\n"), 0);
+  EXPECT_EQ(conflicts("st.global.f32 [%rd3+1099511627776], 0f3F800000;\n"), 0) << "another array";
+  // Nothing is stored before it is known whether it shall be.
+  EXPECT_EQ(conflicts("setp.gt.f32 %p2, %f1, 0f47CE4780;\n@%p2 bra $past;\nst.global.f32 [%rd3], 0f3F800000;\n$past:\n"), 0);
+}
+
+TEST(Atomics, NeighbouringBlocksMeetAtATime) {
+  // All of 2^Shift threads in a row add to one word. At a time a thousand blocks of 256 run.
+  auto lines = [](unsigned Shift) {
+    Launched K(threads("shr.u32 %r5, %r1, " + std::to_string(Shift) + ";\nmul.wide.u32 %rd2, %r5, 4;\nadd.s64 %rd3, %rd1, %rd2;\n"
+                       "red.global.add.u32 [%rd3], 1;\n"));
+    return atomicLinesAtATime(K.f(), *K.Runner, 1056);
+  };
+  EXPECT_EQ(lines(25), 1);
+  EXPECT_NEAR(lines(8), 1056 * 4 / 128, 30);
+  EXPECT_GT(lines(5), 200);
+}
+
+TEST(Reuse, RequestsToL2AreOfOneLineEach) {
+  Launched Stream(kernel({.Stride = 4}, {{0, 1}})), Sparse(kernel({.Stride = 128}, {{0, 1}}));
+  EXPECT_EQ(loadOf(Stream, Stream.reuse(), 0).MissLines, 64);
+  EXPECT_EQ(loadOf(Stream, Stream.reuse(), 0).MissSectors, 4 * 64);
+  EXPECT_EQ(loadOf(Sparse, Sparse.reuse(), 0).MissLines, 32 * 64);
+}
+
 TEST(Dram, RandomLinesThatOneFieldOfATileLeavesOutAreNotInL2) {
   // Field 0 of tiles of 16 records of 8 fields: one line of four, 32 MB of 128.
   auto gather = [](unsigned TileShift) {
@@ -145,10 +187,10 @@ TEST(Dram, RandomLinesThatOneFieldOfATileLeavesOutAreNotInL2) {
                    "st.global.f32 [%rd3], %f1;\n");
   };
   constexpr int64_t N = 1 << 22;
-  EXPECT_EQ(Launched(gather(4), N).dram().MissShare, 0);
-  EXPECT_EQ(Launched(gather(7), N).dram().MissShare, 0); // runs of four lines
-  EXPECT_GT(Launched(gather(0), N).dram().MissShare, 0.5); // records: all lines
-  EXPECT_GT(Launched(gather(3), N).dram().MissShare, 0.1); // every second one
+  EXPECT_EQ(Launched(gather(4), N).dram().Random.MissShare, 0);
+  EXPECT_EQ(Launched(gather(7), N).dram().Random.MissShare, 0); // runs of four lines
+  EXPECT_GT(Launched(gather(0), N).dram().Random.MissShare, 0.5); // records: all lines
+  EXPECT_GT(Launched(gather(3), N).dram().Random.MissShare, 0.1); // every second one
 }
 
 TEST(Reuse, NothingHitsWithoutL1) {
@@ -159,36 +201,77 @@ TEST(Reuse, NothingHitsWithoutL1) {
 
 TEST(Dram, AStreamMovesItsBytes) {
   DramTraffic D = Launched(kernel({.Stride = 4}, {{0, 1}})).dram();
-  EXPECT_DOUBLE_EQ(D.ReadBytes, 128);
-  EXPECT_DOUBLE_EQ(D.WriteBytes, 128);
-  EXPECT_FALSE(D.Resident);
-  EXPECT_EQ(D.LoadGranules, 0);
+  EXPECT_DOUBLE_EQ(D.Regular.ReadBytes, 128);
+  EXPECT_DOUBLE_EQ(D.Regular.WriteBytes, 128);
+  EXPECT_GT(D.Regular.MissShare, 0.99);
+  EXPECT_LT(D.Regular.ReadScatter, 0.01);
+  EXPECT_EQ(D.Random.LoadGranules, 0);
 }
 
 TEST(Dram, AFieldOfARecordFetchesItsGranules) {
-  EXPECT_NEAR(Launched(kernel({.Stride = 64}, {{0, 1}})).dram().ReadBytes, 32 * 64, 0.01);
-  EXPECT_NEAR(Launched(kernel({.Stride = 128}, {{0, 1}})).dram().ReadBytes, 32 * 64, 0.01);
+  EXPECT_NEAR(Launched(kernel({.Stride = 64}, {{0, 1}})).dram().Regular.ReadBytes, 32 * 64, 0.01);
+  EXPECT_NEAR(Launched(kernel({.Stride = 128}, {{0, 1}})).dram().Regular.ReadBytes, 32 * 64, 0.01);
 }
 
 TEST(Dram, ASmallArrayIsReadOnce) {
   DramTraffic D = Launched(kernel({.Stride = 16, .Uniform = 1024}, {{0, 4}}), 1 << 18).dram();
-  EXPECT_TRUE(D.Resident);
-  EXPECT_LT(D.ReadBytes, 16) << "16 KB among all warps";
+  EXPECT_LT(D.Regular.MissShare, 0.01);
+  EXPECT_LT(D.Regular.ReadBytes, 16) << "16 KB among all warps";
+}
+
+TEST(Dram, AnArrayAboutAsLargeAsL2IsPartlyFetchedAgain) {
+  auto readAgain = [](int64_t N, unsigned Stride) {
+    return Launched(kernel({.Stride = Stride}, {{0, 1}}), N).dram(1000).Regular.ReadBytes / (32 * 4);
+  };
+  // Read and written, each: of 16 MB all stays, of 42 about half, of 128 nothing.
+  EXPECT_LT(readAgain(2 << 20, 4), 0.02);
+  EXPECT_NEAR(readAgain(11 << 19, 4), 0.5, 0.2);
+  EXPECT_GT(readAgain(16 << 20, 4), 0.98);
+  // One word of each 128 bytes takes a line of L2, and two granules are no less than one.
+  EXPECT_GT(readAgain(1 << 19, 128), 8) << "64 MB of lines, 32 MB of granules";
+}
+
+TEST(Dram, ALoopThatIsCutShortReachesAsFarAsItRuns) {
+  // In a grid-stride loop a thread reads every millionth word, 4,096 times: 16 GB, of which a few trips are executed.
+  const std::string Loop = threads("mov.u32 %r5, 0;\nmul.wide.s32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n$again:\n"
+                                   "ld.global.f32 %f1, [%rd3];\nadd.s64 %rd3, %rd3, 4194304;\nadd.s32 %r5, %r5, 1;\n"
+                                   "setp.lt.s32 %p2, %r5, 4096;\n@%p2 bra $again;\n");
+  const RegularTraffic D = Launched(Loop, 1 << 20).dram(100).Regular;
+  EXPECT_GT(D.MissShare, 0.99);
+  EXPECT_NEAR(D.ReadBytes, 4096 * 128, 4096);
+}
+
+TEST(Dram, GranulesFarApartAreAloneInTheirRows) {
+  auto scatter = [](unsigned Stride) { return Launched(kernel({.Stride = Stride}, {{0, 1}})).dram().Regular.ReadScatter; };
+  EXPECT_LT(scatter(64), 0.01);
+  EXPECT_NEAR(scatter(128), 0.25, 0.02);
+  EXPECT_GT(scatter(1024), 0.8);
+  // All fields of large records together leave no gaps.
+  EXPECT_NEAR(Launched(kernel({.Stride = 128}, {{0, 1}, {64, 1}})).dram().Regular.ReadScatter, 0, 0.02);
+}
+
+TEST(Dram, AWholeRecordThatIsGatheredOpensOneRow) {
+  auto scatter = [](const std::vector<Load> &Fields) {
+    return Launched(kernel({.Stride = 512, .Gather = true}, Fields)).dram().Random.LoadScatter;
+  };
+  EXPECT_GT(scatter({{0, 1}}), 0.95);
+  EXPECT_NEAR(scatter({{0, 1}, {64, 1}, {128, 1}, {192, 1}}), 0.25, 0.05);
+  EXPECT_GT(scatter({{0, 1}, {256, 1}}), 0.6);
 }
 
 TEST(Dram, GathersFetchAGranulePerLane) {
   Launched Gather(kernel({.Stride = 4, .Gather = true}, {{0, 1}}));
   DramTraffic D = Gather.dram();
-  EXPECT_NEAR(D.LoadGranules, 32, 0.5);
-  EXPECT_NEAR(D.LoadSectors, 32, 0.5);
-  EXPECT_NEAR(D.MissShare, 1 - Gather.G.L2RandomBytes / (128 << 20), 0.02);
-  EXPECT_DOUBLE_EQ(D.ReadBytes, 128) << "the indices themselves";
+  EXPECT_NEAR(D.Random.LoadGranules, 32, 0.5);
+  EXPECT_NEAR(D.Random.LoadSectors, 32, 0.5);
+  EXPECT_NEAR(D.Random.MissShare, 1 - Gather.G.L2RandomBytes / (128 << 20), 0.02);
+  EXPECT_DOUBLE_EQ(D.Regular.ReadBytes, 128) << "the indices themselves";
 }
 
 TEST(Dram, AGatherFromASmallTableStaysInL2) {
   Launched K(kernel({.Stride = 4, .Gather = true}, {{0, 1}}));
   K.Facts.Elements = 1 << 20;
-  EXPECT_EQ(K.dram().MissShare, 0);
+  EXPECT_EQ(K.dram().Random.MissShare, 0);
 }
 
 } // namespace

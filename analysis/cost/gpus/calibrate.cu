@@ -268,17 +268,48 @@ static double storeCycles(size_t Bytes) {
   return cycles(Ms) * Gpu.multiProcessorCount / (double(Bytes) / 32 * Rounds);
 }
 
-/// The size at which sweeps fall half way from L2's speed to DRAM's.
-static double l2Knee(bool Copies) {
-  double Fast = sweepRate(Gpu.l2CacheSize / 8, Copies), Slow = sweepRate(size_t(Gpu.l2CacheSize) * 4, Copies);
+/// The size at which copies fall half way from L2's speed to DRAM's.
+static double l2Knee() {
+  double Fast = sweepRate(Gpu.l2CacheSize / 8, true), Slow = sweepRate(size_t(Gpu.l2CacheSize) * 4, true);
   double Last = Gpu.l2CacheSize / 8.0;
   for (int Eighths = 2; Eighths <= 16; ++Eighths) {
     double Bytes = Gpu.l2CacheSize * (Eighths / 8.0);
-    if (sweepRate(size_t(Bytes), Copies) < (Fast + Slow) / 2)
+    if (sweepRate(size_t(Bytes), true) < (Fast + Slow) / 2)
       break;
     Last = Bytes;
   }
   return Last;
+}
+
+/// A warp and line per block, of which an SM holds few: what all of it takes is the mean time that a line is waited for.
+__global__ void readOnce(const unsigned *Data, unsigned *Out) {
+  extern __shared__ unsigned Room[];
+  if (__ldcg(Data + size_t(blockIdx.x) * 32 + threadIdx.x) == 12345)
+    *Out = Room[0];
+}
+
+/// The size of which launches, one after the other, find half in L2.
+static double l2ResidentBytes() {
+  constexpr int BlocksPerSm = 4, Steps = 16;
+  const size_t Most = size_t(Gpu.l2CacheSize) * 4, Room = Gpu.sharedMemPerMultiprocessor / BlocksPerSm - 1024;
+  CHECK(cudaFuncSetAttribute(readOnce, cudaFuncAttributeMaxDynamicSharedMemorySize, int(Room)));
+  auto *Data = allocate<unsigned>(Most / 4 + 1);
+  auto perLine = [&](size_t Bytes) {
+    unsigned Lines = unsigned(Bytes / 128);
+    return time([&] { readOnce<<<Lines, 32, Room>>>(Data, Data + Most / 4); }) / Lines;
+  };
+  const double Half = (perLine(Gpu.l2CacheSize / 8) + perLine(Most)) / 2;
+  double Below = 0, BelowBytes = Gpu.l2CacheSize, Found = Gpu.l2CacheSize;
+  for (int Step = Steps / 8; Step <= 2 * Steps; ++Step) {
+    const double Bytes = Gpu.l2CacheSize * (double(Step) / Steps), Time = perLine(size_t(Bytes));
+    if (Time >= Half) {
+      Found = Below > 0 ? BelowBytes + (Bytes - BelowBytes) * (Half - Below) / (Time - Below) : Bytes;
+      break;
+    }
+    Below = Time, BelowBytes = Bytes;
+  }
+  CHECK(cudaFree(Data));
+  return Found;
 }
 
 /// What a kernel that touches everything once gets: the grid is as large as the data.
@@ -364,6 +395,26 @@ static RandomCosts randomCosts(size_t Most) {
   return Out;
 }
 
+/// Each lane reads the first of two words and writes it: what it read and one more, or, without waiting, a constant.
+template <bool Waits> __global__ void readAndWrite(unsigned *Data, unsigned *Out) {
+  unsigned Value, *P = Data + 2 * (size_t(blockIdx.x) * blockDim.x + threadIdx.x);
+  asm volatile("ld.global.u32 %0, [%1];" : "=r"(Value) : "l"(P) : "memory");
+  asm volatile("st.global.u32 [%0], %1;" ::"l"(P), "r"(Waits ? Value + 1 : 7) : "memory");
+  if (!Waits && Value == 12345)
+    *Out = Value;
+}
+
+/// Cycles of an SM by which a sector costs more if its line is still on its way from DRAM when it is written.
+static double conflictSectorCycles(size_t Bytes) {
+  constexpr double SectorsPerWarp = 8;
+  unsigned Blocks = unsigned(Bytes / 8 / 256);
+  auto *Data = allocate<unsigned>(Bytes / 4 + 1);
+  double Late = time([&] { readAndWrite<true><<<Blocks, 256>>>(Data, Data + Bytes / 4); });
+  double Early = time([&] { readAndWrite<false><<<Blocks, 256>>>(Data, Data + Bytes / 4); });
+  CHECK(cudaFree(Data));
+  return std::max(0.0, cycles(Early - Late)) * Gpu.multiProcessorCount / (double(Blocks) * 8 * SectorsPerWarp);
+}
+
 /// Every warp adds to one counter, once: ptxas lets one lane do it.
 __global__ void countUp(unsigned *Counter, unsigned *Out) {
   if (atomicAdd(Counter, 1u) == ~0u)
@@ -415,8 +466,8 @@ int main() {
   number("ClockGHz", GHz, "of busy SMs");
   std::printf("\n# %.1f bytes per cycle and SM from L1, %zu MB of L2 reported\n", l1BytesPerCycle(), L2 >> 20);
   number("L1Bytes", l1Bytes(L1, InL2), "largest chain of loads that stays in L1");
-  number("L2Bytes", l2Knee(true), "copies of more than this fall behind half of the way to DRAM's speed");
-  number("L2ResidentBytes", l2Knee(false), "the same of reads");
+  number("L2Bytes", l2Knee(), "copies of more than this fall behind half of the way to DRAM's speed");
+  number("L2ResidentBytes", l2ResidentBytes(), "of reads, launch after launch, half are found");
   number("L2RandomBytes", Random.L2Bytes, "from the rates of random reads of 2 and 8 times L2");
   number("L1Latency", L1, "");
   number("L2Latency", InL2, "");
@@ -430,6 +481,7 @@ int main() {
   number("RandomGranuleCycles", Random.GranuleCycles, "a granule, without its first sector");
   number("TlbBytes", Random.TlbBytes, "range of random reads that need no page table");
   number("TranslationCycles", Random.TranslationCycles, "a lane's random access beyond that");
+  number("ConflictSectorCycles", conflictSectorCycles(Large), "a sector written in part while its line comes from DRAM");
   number("AtomicCycles", atomicCycles(), "of the GPU, a warp's atomic on one address");
   number("LaunchCycles", launchCycles(), "");
 

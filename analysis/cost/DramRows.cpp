@@ -1,0 +1,51 @@
+#include "analysis/cost/DramRows.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace restride::cost {
+
+double aloneInRow(double Gap) {
+  constexpr double Half = 192;
+  return Gap / (Gap + Half);
+}
+
+RowScatter::RowScatter(const Gpu &G) : GranuleSectors(std::max(1.0, G.DramGranule / SectorBytes)) {}
+
+void RowScatter::add(const WarpFootprint &W) {
+  DenseMap<unsigned, unsigned> Before; // executions of an instruction
+  for (const RequestFootprint &R : W.Requests) {
+    if (R.Random || R.Local)
+      continue;
+    const unsigned Execution = Before[R.Instruction]++;
+    if (Execution >= Executions)
+      continue;
+    std::vector<Ask> &Seen = Asked[Execution];
+    for (const SectorTouch &T : W.touches(R))
+      if (const Ask Now = {T.Sector / GranuleSectors, R.Instruction}; Seen.empty() || Seen.back() != Now)
+        Seen.push_back(Now);
+  }
+}
+
+DenseMap<unsigned, double> RowScatter::take() {
+  DenseMap<unsigned, double> Sum, Count;
+  for (std::vector<Ask> &Seen : Asked) {
+    llvm::sort(Seen);
+    Seen.erase(llvm::unique(Seen), Seen.end());
+    double Alone = 0;
+    for (size_t I = Seen.size(); I-- > 0;) {
+      if (I + 1 < Seen.size() && Seen[I + 1].first != Seen[I].first)
+        Alone = aloneInRow(double(Seen[I + 1].first - Seen[I].first - 1) * double(GranuleSectors) * SectorBytes);
+      Sum[Seen[I].second] += Alone;
+      ++Count[Seen[I].second];
+    }
+  }
+  for (auto &[Instruction, Alone] : Sum)
+    Alone /= Count[Instruction];
+  return Sum;
+}
+
+} // namespace restride::cost

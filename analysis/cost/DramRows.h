@@ -1,0 +1,37 @@
+// Granules of one DRAM row that are asked for at about the same time are served one after the other, as in a stream;
+// one that is alone in its row waits until the row is opened.
+#pragma once
+
+#include "analysis/cost/Footprint.h"
+#include "analysis/cost/Gpu.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <array>
+
+namespace restride::cost {
+
+/// 0: the next granule follows, 1: the row is opened for this one alone. \p Gap: bytes before the next one. An H200 reads
+/// one granule of each 128, 256, 512 and 1,024 bytes at 0.9, 0.65, 0.6 and 0.55 of a stream's rate, and at 0.93, 0.86,
+/// 0.76 and 0.7 if threads go on with the granules between.
+double aloneInRow(double Gap);
+
+/// How far apart the granules lie that neighbouring warps ask for at about the same time; regular accesses only.
+class RowScatter {
+public:
+  explicit RowScatter(const Gpu &G);
+
+  void add(const WarpFootprint &W);
+
+  /// By instruction, mean of aloneInRow.
+  llvm::DenseMap<unsigned, double> take();
+
+private:
+  static constexpr unsigned Executions = 2; ///< of an instruction, the first ones
+
+  uint64_t GranuleSectors;
+  using Ask = std::pair<uint64_t, unsigned>; ///< granule, instruction
+  std::array<std::vector<Ask>, Executions> Asked;
+};
+
+} // namespace restride::cost

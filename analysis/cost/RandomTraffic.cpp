@@ -1,0 +1,174 @@
+#include "analysis/cost/RandomTraffic.h"
+
+#include "analysis/cost/CriticalPath.h"
+#include "analysis/cost/DramRows.h"
+#include "analysis/cost/NumberMap.h"
+#include "ptx/execute/AddressMap.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <bitset>
+#include <cmath>
+
+using namespace llvm;
+
+namespace restride::cost {
+
+void RandomLines::add(const WarpFootprint &W) {
+  for (const RequestFootprint &R : W.Requests)
+    for (const SectorTouch &T : R.Random ? W.touches(R) : ArrayRef<SectorTouch>())
+      Lines[T.Sector * SectorBytes >> ptx::RangeBits].push_back(T.Sector / (LineBytes / SectorBytes));
+}
+
+/// Bytes of all lines between the first and the last of \p Seen.
+static double lineSpan(ArrayRef<uint64_t> Seen) {
+  auto [Low, High] = std::minmax_element(Seen.begin(), Seen.end());
+  return double(*High - *Low + 1) * LineBytes;
+}
+
+/// Of all lines, by the period of which the fewest remainders are seen. \p Seen: distinct, ascending.
+static double touchedShare(ArrayRef<uint64_t> Seen) {
+  constexpr unsigned Longest = 128; // lines: a tile of 128 records of 128 bytes
+  constexpr size_t Each = 4;        // samples for a remainder that is not seen to mean something
+  const size_t Step = Seen.size() / (2 * Each * Longest) | 1;
+  double Least = 1;
+  for (unsigned Period = 2; Period <= Longest && Period * Each * Step <= Seen.size(); ++Period) {
+    std::bitset<Longest> Remainders;
+    for (size_t K = 0; K < Seen.size(); K += Step)
+      Remainders.set(Seen[K] % Period);
+    const double Missing = Period - double(Remainders.count());
+    const double ByChance = Period * std::exp(-double(Seen.size() / Step) / Period);
+    if (Missing > ByChance + 3 * std::sqrt(ByChance))
+      Least = std::min(Least, double(Remainders.count()) / Period);
+  }
+  return Least;
+}
+
+double RandomLines::span() const {
+  double Sum = 0;
+  for (const auto &[Pointer, Seen] : Lines)
+    Sum += lineSpan(Seen);
+  return Sum;
+}
+
+double RandomLines::bytes() const {
+  double Sum = 0;
+  for (auto [Pointer, Seen] : Lines) {
+    llvm::sort(Seen);
+    Seen.erase(llvm::unique(Seen), Seen.end());
+    Sum += lineSpan(Seen) * touchedShare(Seen);
+  }
+  return Sum;
+}
+
+/// Fields of one element, and of one tile, are translated together: sectors that hold them.
+static constexpr uint64_t PartSectors = 512;
+
+/// Random accesses of the sampled warps, averaged.
+static void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G, RandomTraffic &D) {
+  uint64_t GranuleSectors = std::max(1.0, G.DramGranule / SectorBytes);
+  double Seen = 0, Weighted = 0;
+  for (auto [I, P] : enumerate(S.PerInstruction))
+    if (P.Random)
+      Seen += P.Requests / S.Footprints.size(), Weighted += S.weight(I);
+  if (Seen == 0)
+    return;
+  double Scale = Weighted / Seen / S.Footprints.size();
+  for (const WarpFootprint &W : S.Footprints) {
+    NumberMap Sectors, Granules, DirtyGranules, Parts;
+    DenseMap<uint64_t, std::pair<uint32_t, unsigned>> Dirty; // sector: bytes written, requests
+    for (const RequestFootprint &R : W.Requests) {
+      if (!R.Random)
+        continue;
+      const ptx::Instruction &I = F.Body[R.Instruction];
+      for (const SectorTouch &T : W.touches(R)) {
+        Parts.insert(T.Sector / PartSectors);
+        if (I.isLoad()) {
+          Sectors.insert(T.Sector);
+          Granules.insert(T.Sector / GranuleSectors);
+          continue;
+        }
+        D.StoreSectors += Scale;
+        if (!I.isStore())
+          continue;
+        auto &[Bytes, Requests] = Dirty[T.Sector];
+        Bytes |= T.Bytes;
+        ++Requests;
+        DirtyGranules.insert(T.Sector / GranuleSectors);
+      }
+    }
+    for (auto &[Sector, Writes] : Dirty)
+      if (Writes.first != ~0u)
+        D.PartialStoreSectors += Scale * Writes.second;
+    D.LoadSectors += Scale * Sectors.size();
+    D.LoadGranules += Scale * Granules.size();
+    D.DirtyGranules += Scale * DirtyGranules.size();
+    D.Translations += Scale * Parts.size();
+  }
+}
+
+/// How far granules are alone in their DRAM rows, of those that random loads ask for at a time.
+static double loadScatter(const ptx::Function &F, const Sample &S, const Gpu &G) {
+  const uint64_t GranuleSectors = std::max(1.0, G.DramGranule / SectorBytes);
+  const std::vector<unsigned> Segments = issueOrder(F, S.Flow).Segments;
+  double Alone = 0, Count = 0;
+  std::vector<uint64_t> Granules;
+  auto finish = [&] {
+    llvm::sort(Granules);
+    Granules.erase(llvm::unique(Granules), Granules.end());
+    for (size_t I = 0; I < Granules.size(); ++I)
+      Alone += I + 1 < Granules.size() ? aloneInRow(double(Granules[I + 1] - Granules[I] - 1) * G.DramGranule) : 1;
+    Count += double(Granules.size());
+    Granules.clear();
+  };
+  for (const WarpFootprint &W : S.Footprints) {
+    const RequestFootprint *Last = nullptr;
+    for (const RequestFootprint &R : W.Requests) {
+      if (!R.Random || !F.Body[R.Instruction].isLoad())
+        continue;
+      if (Last && (Segments[Last->Instruction] != Segments[R.Instruction] || R.Instruction <= Last->Instruction))
+        finish();
+      for (const SectorTouch &T : W.touches(R))
+        Granules.push_back(T.Sector / GranuleSectors);
+      Last = &R;
+    }
+    finish();
+  }
+  return Count > 0 ? Alone / Count : 1;
+}
+
+/// Sectors per warp that random loads do not find in L1.
+static double randomMisses(const Sample &S, const Reuse &L1) {
+  double Sum = 0;
+  for (auto [I, A] : enumerate(L1.PerInstruction))
+    if (S.PerInstruction[I].Random && A.Requests)
+      Sum += S.weight(I) * A.MissSectors / A.Requests;
+  return Sum;
+}
+
+RandomTraffic randomTraffic(const ptx::Function &F, const Sample &S, const Reuse &L1, const RandomLines &Lines,
+                            const Gpu &G, const ptx::LaunchFacts &Facts, double KnownFootprint) {
+  RandomTraffic D;
+  randomAccesses(F, S, G, D);
+  D.LoadScatter = D.LoadGranules > 0 ? loadScatter(F, S, G) : 1;
+  double Missed = randomMisses(S, L1);
+  if (Missed < D.LoadSectors) { // a small table that L1 holds
+    D.LoadGranules *= Missed / D.LoadSectors;
+    D.LoadSectors = Missed;
+  }
+  double Range = Lines.bytes();
+  // Touched granules of the whole array: of each element as much as a lane touches.
+  double PerElement = std::max(D.LoadGranules, D.DirtyGranules) * G.DramGranule / WarpLanes;
+  if (PerElement > 0)
+    Range = std::min(Range, PerElement * Facts.Elements);
+  if (KnownFootprint > 0)
+    Range = std::min(Range, KnownFootprint);
+  D.MissShare = Range > G.L2RandomBytes ? 1 - G.L2RandomBytes / Range : 0;
+  double Span = Lines.span();
+  D.Translations *= Span > G.TlbBytes ? 1 - G.TlbBytes / Span : 0;
+  return D;
+}
+
+} // namespace restride::cost

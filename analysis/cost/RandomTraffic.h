@@ -1,0 +1,45 @@
+// What random accesses, those whose addresses follow from loaded data, ask of DRAM: a granule each, unless L2 holds it
+// by chance.
+#pragma once
+
+#include "analysis/cost/Gpu.h"
+#include "analysis/cost/Reuse.h"
+#include "analysis/cost/Sampling.h"
+
+#include <map>
+
+namespace restride::cost {
+
+/// The 128-byte lines among which random accesses choose, by pointer. Those of one
+/// field of tiles, or of large records, come in a period, and L2 holds no others.
+class RandomLines {
+public:
+  void add(const WarpFootprint &W);
+
+  /// Bytes of all lines between the first and the last, by pointer.
+  double span() const;
+
+  /// Of those of them that are touched.
+  double bytes() const;
+
+private:
+  std::map<uint64_t, std::vector<uint64_t>> Lines;
+};
+
+/// Per warp of the launch.
+struct RandomTraffic {
+  double LoadSectors = 0;         ///< distinct
+  double LoadGranules = 0;        ///< distinct
+  double StoreSectors = 0;        ///< of all requests, atomics too
+  double PartialStoreSectors = 0; ///< of all requests, to sectors that they leave partly written
+  double DirtyGranules = 0;       ///< distinct, written by stores
+  double LoadScatter = 1;         ///< of the granules of loads: 0 as of a stream, 1 each alone in its DRAM row
+  double MissShare = 0;           ///< probability that a random granule is not in L2
+  double Translations = 0;        ///< of random addresses, that the TLB does not hold
+};
+
+/// \p KnownFootprint caps the range of random accesses, bytes; 0: unknown.
+RandomTraffic randomTraffic(const ptx::Function &F, const Sample &S, const Reuse &L1, const RandomLines &Lines,
+                            const Gpu &G, const ptx::LaunchFacts &Facts, double KnownFootprint);
+
+} // namespace restride::cost

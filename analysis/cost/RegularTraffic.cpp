@@ -1,0 +1,222 @@
+#include "analysis/cost/RegularTraffic.h"
+
+#include "analysis/cost/DramRows.h"
+#include "analysis/cost/NumberMap.h"
+#include "ptx/execute/AddressMap.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+using namespace llvm;
+
+namespace restride::cost {
+
+void Ranges::add(const WarpFootprint &W, ArrayRef<Reach> Unseen, function_ref<bool(const ptx::Instruction &)> Counts) {
+  std::map<uint64_t, Range> Own; // by pointer
+  for (const RequestFootprint &R : W.Requests)
+    if (R.Count && !R.Random && !R.Local && Counts(F.Body[R.Instruction])) {
+      uint64_t Low = W.Touches[R.First].Sector, High = W.Touches[R.First + R.Count - 1].Sector + 1;
+      auto widen = [&](Range &In, double Below, double Above) {
+        In = {std::min(In.Low, Low - std::min(Low, uint64_t(Below / SectorBytes))),
+              std::max(In.High, High + uint64_t(Above / SectorBytes))};
+      };
+      const Reach Rest = Unseen[R.Instruction];
+      widen(Of[R.Instruction], Rest.Below, Rest.Above);
+      widen(Own[Low * SectorBytes >> ptx::RangeBits], 0, 0);
+    }
+  double Span = 0;
+  for (auto [Pointer, In] : Own)
+    Span += double(In.High - In.Low) * SectorBytes;
+  Spans.push_back(Span);
+}
+
+double Ranges::bytes() const {
+  std::vector<Range> Sorted = Of;
+  llvm::sort(Sorted);
+  double Sectors = 0;
+  uint64_t End = 0;
+  for (auto [Low, High] : Sorted)
+    if (High > Low && High > End) {
+      Sectors += High - std::max(Low, End);
+      End = High;
+    }
+  return Sectors * SectorBytes;
+}
+
+double Ranges::bytesOfWarp() const {
+  std::vector<double> Sorted = Spans;
+  llvm::sort(Sorted);
+  return Sorted.empty() ? 0 : Sorted[Sorted.size() / 2];
+}
+
+void TouchedRanges::add(const WarpFootprint &W, ArrayRef<Reach> Unseen) {
+  Reads.add(W, Unseen, [](const ptx::Instruction &I) { return !I.isStore(); });
+  Writes.add(W, Unseen, [](const ptx::Instruction &I) { return I.isStore(); });
+  All.add(W, Unseen, [](const ptx::Instruction &) { return true; });
+}
+
+namespace {
+
+/// Distinct granules, sectors and lines of a run of neighbouring blocks. The growth
+/// over its second half leaves out what the edges of the run add.
+class Neighbours {
+public:
+  Neighbours(const ptx::Function &F, const Gpu &G) : F(F), GranuleSectors(std::max(1.0, G.DramGranule / SectorBytes)) {}
+
+  void add(const WarpFootprint &W) {
+    for (const RequestFootprint &R : W.Requests) {
+      const ptx::Instruction &I = F.Body[R.Instruction];
+      if (R.Random || R.Local || !(I.isLoad() || I.isStore()))
+        continue;
+      for (const SectorTouch &T : W.touches(R)) {
+        const uint64_t Granule = T.Sector / GranuleSectors;
+        Lines.insert(T.Sector / (LineBytes / SectorBytes));
+        if (I.isStore())
+          Written.insert(T.Sector);
+        else if (InBlock.insert(Granule))
+          Read.insert(Granule);
+      }
+    }
+  }
+  void endBlock() {
+    BlockSum += InBlock.size();
+    InBlock.clear();
+  }
+
+  struct Count {
+    double Read = 0, Written = 0, Lines = 0, BlockSum = 0;
+  };
+  Count count() const { return {double(Read.size()), double(Written.size()), double(Lines.size()), BlockSum}; }
+
+private:
+  const ptx::Function &F;
+  uint64_t GranuleSectors;
+  NumberMap Read, Written, Lines, InBlock;
+  double BlockSum = 0; ///< granules, distinct within each block
+};
+
+struct Streams {
+  double ReadBytes = 0, WriteBytes = 0; ///< per warp
+  double LineBytes = 0;                 ///< of the lines of both
+  double Sharing = 1;                   ///< blocks that read one granule
+  DenseMap<unsigned, double> Scattered; ///< by instruction, see RowScatter
+};
+
+/// Sectors that one warp asks for within \p Limits.
+double sectorsPerWarp(const Sample &S, const ptx::ExecuteLimits &Limits) {
+  double Sectors = 0;
+  for (const AccessProfile &P : S.PerInstruction)
+    Sectors += P.Requests * P.Sectors / S.Footprints.size();
+  return S.RequestsPerWarp > 0 ? Sectors * std::min(1.0, double(Limits.MaxRequests) / S.RequestsPerWarp) : 0;
+}
+
+/// Neighbouring blocks to look at: as many as the simulation of one SM costs, but four.
+unsigned mostNeighbours(const Sample &S, unsigned WarpsPerBlock, const ptx::ExecuteLimits &Limits) {
+  constexpr double Budget = 16000; // sectors
+  double Affordable = Budget / std::max(1.0, sectorsPerWarp(S, Limits) * WarpsPerBlock);
+  return unsigned(std::clamp(std::min(Affordable, 128.0 / WarpsPerBlock), 4.0, 16.0));
+}
+
+Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const Sample &Sampled, const Gpu &G,
+                         const ptx::ExecuteLimits &Limits) {
+  uint64_t Blocks = Runner.blocks();
+  unsigned Warps = Runner.warpsPerBlock(), Most = mostNeighbours(Sampled, Warps, Limits);
+  unsigned Count = std::min<uint64_t>(Most, Blocks);
+  uint64_t First = std::min(Blocks / 2, Blocks - Count);
+  Neighbours N(F, G);
+  RowScatter Apart(G);
+  Neighbours::Count Half;
+  unsigned HalfBlocks = Count < Most ? 0 : Count / 2;
+  std::vector<uint64_t> Run(Count);
+  std::iota(Run.begin(), Run.end(), First);
+  std::vector<WarpFootprint> All = Runner.footprints(Run, Limits, WarpRunner::Touched::Regular);
+  for (unsigned B = 0; B < Count; ++B) {
+    if (B == HalfBlocks)
+      Half = N.count();
+    for (unsigned W = 0; W < Warps; ++W) {
+      N.add(All[B * Warps + W]);
+      Apart.add(All[B * Warps + W]);
+    }
+    N.endBlock();
+  }
+  Neighbours::Count Whole = N.count();
+  double Counted = double(Count - HalfBlocks) * Warps;
+  Streams S;
+  double Granules = Whole.Read - Half.Read;
+  S.ReadBytes = Granules * G.DramGranule / Counted;
+  S.WriteBytes = (Whole.Written - Half.Written) * SectorBytes / Counted;
+  S.LineBytes = (Whole.Lines - Half.Lines) * LineBytes / Counted;
+  S.Sharing = Granules > 0 ? std::max(1.0, (Whole.BlockSum - Half.BlockSum) / Granules) : 1;
+  S.Scattered = Apart.take();
+  return S;
+}
+
+} // namespace
+
+/// Share of \p Bytes, of 128-byte lines that are gone through again and again, which L2 does not hold any more. With
+/// lines in every seventh place an H200 misses 0.12, 0.45 and 0.9 of them at 0.7, 0.95 and 1.3 of the capacity.
+static double missShare(double Bytes, double Capacity) {
+  constexpr double Steepness = 7;
+  return Bytes > 0 ? 1 / (1 + std::pow(Capacity / Bytes, Steepness)) : 0;
+}
+
+RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, const Sample &S, const Reuse &L1,
+                              const Gpu &G, const TouchedRanges &Touched, double Launches,
+                              const ptx::ExecuteLimits &Limits) {
+  const bool Cut = S.Cut || S.RequestsPerWarp > Limits.MaxRequests; // what is touched in all is not seen
+  const double Warps = double(Runner.blocks()) * Runner.warpsPerBlock();
+  const double AllRead = Touched.Reads.bytes(), AllWritten = Touched.Writes.bytes();
+  RegularTraffic Out;
+  double Once = AllRead / Warps, OnceWritten = AllWritten / Warps, Lines = Touched.All.bytes();
+  Out.MissShare = missShare(Lines, G.L2ResidentBytes);
+  constexpr double Negligible = 0.01;
+  double Again = Once, AgainWritten = OnceWritten;
+  if (Out.MissShare > Negligible) {
+    Streams Near = neighbourStreams(F, Runner, S, G, Limits);
+    if (!Cut) {
+      // Of records that are not read whole, what lies between is no part of it.
+      Lines = std::min(Lines, Near.LineBytes * Warps);
+      Once = std::min(Once, Near.ReadBytes);
+      OnceWritten = std::min(OnceWritten, Near.WriteBytes);
+      Out.MissShare = missShare(Lines, G.L2ResidentBytes);
+    }
+    double Refetched = 0, Rewritten = 0; // bytes per warp that this SM's share of L2 did not keep
+    for (auto [I, A] : enumerate(L1.PerInstruction))
+      if (A.Requests) {
+        const double Read = A.MissGranules / A.Requests * S.weight(I) * G.DramGranule;
+        const double Written = A.DirtiedSectors / A.Requests * S.weight(I) * SectorBytes;
+        const double Alone = Near.Scattered.lookup(I);
+        Refetched += Read;
+        Rewritten += Written;
+        Out.ReadScatter += Read * Alone;
+        Out.WriteScatter += Written * Alone;
+      }
+    Out.ReadScatter /= std::max(1.0, Refetched);
+    Out.WriteScatter /= std::max(1.0, Rewritten);
+    Refetched /= Near.Sharing;
+    AgainWritten = Near.WriteBytes;
+    if (Cut) {
+      Again = Refetched;
+      AgainWritten = std::max(AgainWritten, Rewritten);
+    } else {
+      Again = std::max(Near.ReadBytes, Refetched);
+      // A row that another block reads too is still there if all that is read and written meanwhile fits.
+      double OfWarp = Touched.Reads.bytesOfWarp();
+      if (OfWarp < AllRead / 4 && OfWarp / AllRead * (AllRead + AllWritten) < G.L2ResidentBytes)
+        Again = std::min(Again, AllRead / Warps);
+    }
+  }
+  // What is written leaves L2 earlier than what is read: two thirds of the capacity may wait for that.
+  const double MissWritten = std::max(Out.MissShare, missShare(1.5 * OnceWritten * Warps, G.L2ResidentBytes));
+  auto mean = [&](double First, double Each, double Miss) { return (1 - Miss) * First / Launches + Miss * Each; };
+  Out.ReadBytes = mean(Once, Again, Out.MissShare);
+  Out.WriteBytes = mean(OnceWritten, AgainWritten, MissWritten);
+  return Out;
+}
+
+} // namespace restride::cost
