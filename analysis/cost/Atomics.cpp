@@ -65,7 +65,7 @@ static std::vector<uint64_t> linesOfAtomics(const ptx::Function &F, const WarpFo
   for (const RequestFootprint &R : W.Requests)
     if (isAtomic(F.Body[R.Instruction]))
       for (const SectorTouch &T : W.touches(R))
-        Lines.push_back(T.Sector / (LineBytes / SectorBytes));
+        Lines.push_back(lineOf(T.Sector));
   sort(Lines);
   Lines.erase(llvm::unique(Lines), Lines.end());
   return Lines;

@@ -13,7 +13,7 @@ double aloneInRow(double Gap) {
   return Gap / (Gap + Half);
 }
 
-RowScatter::RowScatter(const Gpu &G) : GranuleSectors(std::max(1.0, G.DramGranule / SectorBytes)) {}
+RowScatter::RowScatter(const Gpu &G) : GranuleSectors(granuleSectors(G)) {}
 
 void RowScatter::add(const WarpFootprint &W) {
   DenseMap<unsigned, unsigned> Before; // executions of an instruction

@@ -7,9 +7,13 @@
 
 #include "llvm/ADT/DenseMap.h"
 
+#include <algorithm>
 #include <array>
 
 namespace restride::cost {
+
+/// Sectors of what DRAM fetches at least.
+inline uint64_t granuleSectors(const Gpu &G) { return uint64_t(std::max(1.0, G.DramGranule / SectorBytes)); }
 
 /// 0: the next granule follows, 1: the row is opened for this one alone. \p Gap: bytes before the next one. An H200 reads
 /// one granule of each 128, 256, 512 and 1,024 bytes at 0.9, 0.65, 0.6 and 0.55 of a stream's rate, and at 0.93, 0.86,

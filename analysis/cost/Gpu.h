@@ -22,7 +22,7 @@ struct Gpu {
   // Memory, from near to far.
   double L1Bytes = 0;                                   ///< per SM, usable for global data; 0: global loads bypass L1
   double L2Bytes = 0;                                   ///< effective capacity, whole GPU
-  double L2ResidentBytes = 0;                           ///< regular data below this size are fetched from DRAM once
+  double L2ResidentBytes = 0;                           ///< lines of regular data of which half are found the next time
   double L2RandomBytes = 0;                             ///< capacity that random accesses see
   double L1Latency = 0, L2Latency = 0, DramLatency = 0; ///< cycles
   double L2BytesPerCycle = 0;                           ///< per SM

@@ -19,7 +19,7 @@ namespace restride::cost {
 void RandomLines::add(const WarpFootprint &W) {
   for (const RequestFootprint &R : W.Requests)
     for (const SectorTouch &T : R.Random ? W.touches(R) : ArrayRef<SectorTouch>())
-      Lines[T.Sector * SectorBytes >> ptx::RangeBits].push_back(T.Sector / (LineBytes / SectorBytes));
+      Lines[T.Sector * SectorBytes >> ptx::RangeBits].push_back(lineOf(T.Sector));
 }
 
 /// Bytes of all lines between the first and the last of \p Seen.
@@ -68,7 +68,7 @@ static constexpr uint64_t PartSectors = 512;
 
 /// Random accesses of the sampled warps, averaged.
 static void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G, RandomTraffic &D) {
-  uint64_t GranuleSectors = std::max(1.0, G.DramGranule / SectorBytes);
+  uint64_t GranuleSectors = granuleSectors(G);
   double Seen = 0, Weighted = 0;
   for (auto [I, P] : enumerate(S.PerInstruction))
     if (P.Random)
@@ -111,7 +111,7 @@ static void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G
 
 /// How far granules are alone in their DRAM rows, of those that random loads ask for at a time.
 static double loadScatter(const ptx::Function &F, const Sample &S, const Gpu &G) {
-  const uint64_t GranuleSectors = std::max(1.0, G.DramGranule / SectorBytes);
+  const uint64_t GranuleSectors = granuleSectors(G);
   const std::vector<unsigned> Segments = issueOrder(F, S.Flow).Segments;
   double Alone = 0, Count = 0;
   std::vector<uint64_t> Granules;

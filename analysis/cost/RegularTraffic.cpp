@@ -66,7 +66,7 @@ namespace {
 /// over its second half leaves out what the edges of the run add.
 class Neighbours {
 public:
-  Neighbours(const ptx::Function &F, const Gpu &G) : F(F), GranuleSectors(std::max(1.0, G.DramGranule / SectorBytes)) {}
+  Neighbours(const ptx::Function &F, const Gpu &G) : F(F), GranuleSectors(granuleSectors(G)) {}
 
   void add(const WarpFootprint &W) {
     for (const RequestFootprint &R : W.Requests) {
@@ -75,7 +75,7 @@ public:
         continue;
       for (const SectorTouch &T : W.touches(R)) {
         const uint64_t Granule = T.Sector / GranuleSectors;
-        Lines.insert(T.Sector / (LineBytes / SectorBytes));
+        Lines.insert(lineOf(T.Sector));
         if (I.isStore())
           Written.insert(T.Sector);
         else if (InBlock.insert(Granule))

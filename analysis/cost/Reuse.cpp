@@ -1,6 +1,7 @@
 #include "analysis/cost/Reuse.h"
 
 #include "analysis/cost/CriticalPath.h"
+#include "analysis/cost/DramRows.h"
 #include "analysis/cost/NumberMap.h"
 #include "analysis/cost/SectorCache.h"
 
@@ -29,7 +30,7 @@ struct Store {
 class Sm {
 public:
   Sm(const ptx::Function &F, const Sample &S, const Gpu &G)
-      : F(F), S(S), Order(issueOrder(F, S.Flow)), G(G), GranuleSectors(std::max(1.0, G.DramGranule / SectorBytes)),
+      : F(F), S(S), Order(issueOrder(F, S.Flow)), G(G), GranuleSectors(granuleSectors(G)),
         L1(G.L1Bytes / LineBytes, LineBytes / SectorBytes),
         L2(G.L2Bytes / G.Sms / LineBytes, std::max(1u, unsigned(LineBytes / G.DramGranule))) {
     Out.PerInstruction.resize(F.Body.size());
@@ -135,8 +136,8 @@ private:
       }
       MissedL1 = true;
       ++A.MissSectors;
-      if (T.Sector / (LineBytes / SectorBytes) != Line)
-        Line = T.Sector / (LineBytes / SectorBytes), ++A.MissLines;
+      if (lineOf(T.Sector) != Line)
+        Line = lineOf(T.Sector), ++A.MissLines;
       uint64_t Granule = T.Sector / GranuleSectors;
       bool InL2 = L2.touch(Granule);
       if (!InL2)
@@ -145,7 +146,7 @@ private:
       Asked.insert(T.Sector, uint8_t(For));
       wait(For);
       if (For == Wait::Dram)
-        Filling.insert(T.Sector / (LineBytes / SectorBytes));
+        Filling.insert(lineOf(T.Sector));
       if (InL2)
         continue;
       MissedL2 = true;
@@ -200,7 +201,7 @@ private:
     for (const Store &S : Stores)
       if (!Order.Waits[S.Instruction])
         for (const SectorTouch &T : S.Touches)
-          if (Filling.contains(T.Sector / (LineBytes / SectorBytes)))
+          if (Filling.contains(lineOf(T.Sector)))
             Out.PerInstruction[S.Instruction].ConflictSectors += T.whole() ? WholeSectorConflict : 1;
   }
 
@@ -238,7 +239,7 @@ double loadedBytes(const ptx::Function &F, const Sample &S, ArrayRef<WarpFootpri
     for (const RequestFootprint &R : W.Requests)
       if (F.Body[R.Instruction].isLoad())
         for (const SectorTouch &T : W.touches(R)) {
-          double &Times = Lines[T.Sector / (LineBytes / SectorBytes)];
+          double &Times = Lines[lineOf(T.Sector)];
           Times = std::max({Times, 1.0, S.weight(R.Instruction) * Warps.size() / Requests[R.Instruction]});
         }
   double Sum = 0;

@@ -58,7 +58,7 @@ unsigned linesOf(llvm::ArrayRef<SectorTouch> Touches) {
   unsigned Lines = 0;
   uint64_t Last = ~0ull;
   for (const SectorTouch &T : Touches)
-    if (uint64_t Line = T.Sector / (LineBytes / SectorBytes); Line != Last)
+    if (uint64_t Line = lineOf(T.Sector); Line != Last)
       ++Lines, Last = Line;
   return Lines;
 }
@@ -67,7 +67,7 @@ unsigned packetsOf(llvm::ArrayRef<SectorTouch> Touches) {
   unsigned Masks = 0;
   uint64_t Last = ~0ull;
   for (const SectorTouch &T : Touches)
-    if (uint64_t Line = T.Sector / (LineBytes / SectorBytes); !T.whole() && Line != Last)
+    if (uint64_t Line = lineOf(T.Sector); !T.whole() && Line != Last)
       ++Masks, Last = Line;
   return unsigned(Touches.size()) + Masks;
 }
@@ -101,7 +101,7 @@ unsigned tagPassesOf(llvm::ArrayRef<SectorTouch> Touches) {
   unsigned InBank[TagBanks] = {};
   uint64_t Last = ~0ull;
   for (const SectorTouch &T : Touches)
-    if (uint64_t Line = T.Sector / (LineBytes / SectorBytes); Line != Last)
+    if (uint64_t Line = lineOf(T.Sector); Line != Last)
       ++InBank[tagBank(Line)], Last = Line;
   return *std::max_element(std::begin(InBank), std::end(InBank));
 }

@@ -12,6 +12,9 @@ namespace restride::cost {
 /// The same on every NVIDIA GPU since Maxwell, so not in the profiles.
 inline constexpr unsigned SectorBytes = 32, LineBytes = 128, WarpLanes = 32;
 
+/// The 128-byte line that \p Sector lies in.
+inline uint64_t lineOf(uint64_t Sector) { return Sector / (LineBytes / SectorBytes); }
+
 /// One 32-byte sector and which of its bytes a request touches.
 struct SectorTouch {
   uint64_t Sector = 0; ///< byte address / 32
