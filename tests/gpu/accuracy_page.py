@@ -26,9 +26,9 @@ restride predicts for **{gpu}**; every layout of every array was also compiled w
 
 {machines}
 
-Regret is the time of the layout picked over the time of the best one measured. A pick *fails* if its regret is above 1.03
-(two runs differ by about 2 %) or if it was never seen to compute what the original does. A pair of layouts is apart by a
-share if it is so in every run, in the same order.
+Regret is the time of the layout picked over the time of the best one measured. A pick *fails* if it takes more than
+1.03 times as long as the best one (two runs differ by about 2 %) or if it was never seen to compute what the original does. Layouts
+are apart by a share if they are so in every run, in the same order.
 """
 
 
