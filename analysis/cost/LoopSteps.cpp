@@ -1,8 +1,11 @@
 #include "analysis/cost/LoopSteps.h"
 
+#include "ptx/execute/AddressMap.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace llvm;
@@ -51,6 +54,7 @@ std::vector<Reach> unseenReach(const ptx::ControlFlow &C, const ptx::WarpTrace &
   auto unseen = [](const ptx::LoopTrips &L) { return L.Entries ? (L.True - double(L.Executed)) / double(L.Entries) : 0; };
   if (none_of(T.Loops, [&](const ptx::LoopTrips &L) { return unseen(L) > 0; }))
     return Out;
+  constexpr double Most = double(1ull << (ptx::RangeBits - 1)); // a step to another array is none
   const LoopSteps Steps(T);
   for (unsigned I = 0; I < Instructions; ++I) {
     if (Steps.requests(I).empty())
@@ -59,8 +63,10 @@ std::vector<Reach> unseenReach(const ptx::ControlFlow &C, const ptx::WarpTrace &
       double Left = unseen(T.Loops[Loop]);
       if (Left <= 0)
         continue;
-      double Bytes = Left * double(Steps.step(I, Loop).value_or(0));
-      (Bytes < 0 ? Out[I].Below : Out[I].Above) += std::abs(Bytes);
+      const double Step = double(Steps.step(I, Loop).value_or(0));
+      double &Side = Step < 0 ? Out[I].Below : Out[I].Above;
+      if (std::abs(Step) < Most)
+        Side = std::min(Side + Left * std::abs(Step), Most);
     }
   }
   return Out;

@@ -241,6 +241,22 @@ TEST(Dram, ALoopThatIsCutShortReachesAsFarAsItRuns) {
   EXPECT_NEAR(D.ReadBytes, 4096 * 128, 4096);
 }
 
+TEST(Dram, ALoopWithoutEndReachesNoOtherArray) {
+  // 2^40 trips of a megabyte each.
+  const std::string Loop = threads("mov.u64 %rd4, 0;\nmul.wide.s32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n$again:\n"
+                                   "ld.global.f32 %f1, [%rd3];\nadd.s64 %rd3, %rd3, 1048576;\nadd.s64 %rd4, %rd4, 1;\n"
+                                   "setp.lt.s64 %p2, %rd4, 1099511627776;\n@%p2 bra $again;\n");
+  Launched K(Loop, 1 << 20);
+  const ptx::WarpTrace T = K.Runner->run(0, 0, {});
+  double Above = 0;
+  for (const Reach &R : unseenReach(K.Flow, T, K.f().Body.size())) {
+    EXPECT_EQ(R.Below, 0);
+    Above = std::max(Above, R.Above);
+  }
+  EXPECT_GT(Above, double(1ull << 36));
+  EXPECT_LE(Above, double(1ull << 39));
+}
+
 TEST(Dram, GranulesFarApartAreAloneInTheirRows) {
   auto scatter = [](unsigned Stride) { return Launched(kernel({.Stride = Stride}, {{0, 1}})).dram().Regular.ReadScatter; };
   EXPECT_LT(scatter(64), 0.01);
