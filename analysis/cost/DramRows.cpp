@@ -16,6 +16,8 @@ double aloneInRow(double Gap) {
 RowScatter::RowScatter(const Gpu &G) : GranuleSectors(granuleSectors(G)) {}
 
 void RowScatter::add(const WarpFootprint &W) {
+  if (Asked[0].size() >= Enough)
+    return;
   DenseMap<unsigned, unsigned> Before; // executions of an instruction
   for (const RequestFootprint &R : W.Requests) {
     if (R.Random || R.Local)

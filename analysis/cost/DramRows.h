@@ -27,11 +27,12 @@ public:
 
   void add(const WarpFootprint &W);
 
-  /// By instruction, mean of aloneInRow.
+  /// By instruction, mean of aloneInRow. Of long kernels it is that of the first warps.
   llvm::DenseMap<unsigned, double> take();
 
 private:
   static constexpr unsigned Executions = 2; ///< of an instruction, the first ones
+  static constexpr size_t Enough = 1 << 14;  ///< granules that are asked for
 
   uint64_t GranuleSectors;
   using Ask = std::pair<uint64_t, unsigned>; ///< granule, instruction
