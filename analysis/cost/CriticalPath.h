@@ -25,6 +25,9 @@ struct IssueOrder {
   std::vector<unsigned> Segments;
   /// A store whose operands are loaded in its own segment: it is issued when these are there.
   std::vector<bool> Waits;
+
+  /// Whether a warp that has just issued instruction \p Last can go on with \p Next at once.
+  bool together(unsigned Last, unsigned Next) const { return Segments[Last] == Segments[Next] && Last < Next; }
 };
 
 IssueOrder issueOrder(const ptx::Function &F, const ptx::ControlFlow &C);

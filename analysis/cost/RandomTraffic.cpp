@@ -112,7 +112,7 @@ static void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G
 /// How far granules are alone in their DRAM rows, of those that random loads ask for at a time.
 static double loadScatter(const ptx::Function &F, const Sample &S, const Gpu &G) {
   const uint64_t GranuleSectors = granuleSectors(G);
-  const std::vector<unsigned> Segments = issueOrder(F, S.Flow).Segments;
+  const IssueOrder Order = issueOrder(F, S.Flow);
   double Alone = 0, Count = 0;
   std::vector<uint64_t> Granules;
   auto finish = [&] {
@@ -128,7 +128,7 @@ static double loadScatter(const ptx::Function &F, const Sample &S, const Gpu &G)
     for (const RequestFootprint &R : W.Requests) {
       if (!R.Random || !F.Body[R.Instruction].isLoad())
         continue;
-      if (Last && (Segments[Last->Instruction] != Segments[R.Instruction] || R.Instruction <= Last->Instruction))
+      if (Last && !Order.together(Last->Instruction, R.Instruction))
         finish();
       for (const SectorTouch &T : W.touches(R))
         Granules.push_back(T.Sector / GranuleSectors);

@@ -80,7 +80,7 @@ private:
   /// What a warp issues before the next warp's turn: up to what has to wait.
   /// Returns the cycles of the L1 pipe that it takes.
   double burst(const WarpFootprint &W, size_t &Next, BlockWaits &Block) {
-    unsigned Segment = Order.Segments[W.Requests[Next].Instruction], Last = 0;
+    unsigned Last = 0;
     Stores.clear();
     Loads.clear();
     Filling.clear();
@@ -88,7 +88,7 @@ private:
     double Busy = 0;
     for (unsigned K = 0; K < G.WarpBurst && Next < W.Requests.size(); ++K) {
       const RequestFootprint &R = W.Requests[Next];
-      if (K && (Order.Segments[R.Instruction] != Segment || R.Instruction <= Last))
+      if (K && !Order.together(Last, R.Instruction))
         break;
       Last = R.Instruction;
       ++Next;

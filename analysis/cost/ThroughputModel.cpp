@@ -83,13 +83,13 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
                  Near.WriteBytes * std::lerp(Stream, WrittenAlone, Near.WriteScatter);
   const RandomTraffic &Far = D.Random;
   W.RandomHits = (Far.LoadSectors + 2 * Far.StoreSectors) * (1 - Far.MissShare);
-  W.RandomSectors = (Far.LoadSectors + 2 * (Far.StoreSectors + Far.PartialStoreSectors)) * Far.MissShare;
   W.RandomGranules = (Far.LoadGranules + Far.DirtyGranules) * Far.MissShare;
   auto alone = [&](double Sectors, double Granules) {
     return Sectors * G.RandomSectorCycles + Granules * G.RandomGranuleCycles;
   };
   const double Loaded = std::lerp(Far.LoadGranules * G.DramGranule * Stream,
                                   alone(Far.LoadSectors, Far.LoadGranules), Far.LoadScatter);
+  // Sectors that are partly written are read first.
   W.RandomCycles = Far.MissShare * (Loaded + alone(2 * (Far.StoreSectors + Far.PartialStoreSectors), Far.DirtyGranules));
   W.Translations = Far.Translations;
   return W;

@@ -22,7 +22,6 @@ struct WarpDemand {
   double DramBytes = 0;      ///< of regular accesses, read and written
   double DramCycles = 0;     ///< of an SM, that they take
   double RandomHits = 0;     ///< sectors of random accesses that are in L2
-  double RandomSectors = 0;  ///< and that are not; those that are partly written are read first
   double RandomGranules = 0; ///< DRAM granules of random accesses
   double RandomCycles = 0;   ///< that their misses take of an SM's DRAM
   double Translations = 0;   ///< random addresses that the TLB does not hold

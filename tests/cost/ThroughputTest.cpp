@@ -308,8 +308,9 @@ TEST(Throughput, FewSmsShareWhatAllHave) {
   Gpu G = h200();
   WarpDemand W;
   W.L2Sectors = 100;
-  W.DramBytes = 1000;
+  W.DramCycles = 1000;
   Terms All = waveTerms(W, {2, 2, 1}, 8, G), Few = waveTerms(W, {2, 0.1, 1}, 8, G);
+  EXPECT_DOUBLE_EQ(All.Dram, 2 * 8 * 1000);
   EXPECT_DOUBLE_EQ(Few.Dram, All.Dram / 20);
   EXPECT_DOUBLE_EQ(Few.L2, 2 * 8 * 100 * 32 / 64.0); // the port of an SM
   W = {};
