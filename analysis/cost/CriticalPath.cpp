@@ -1,6 +1,7 @@
 #include "analysis/cost/CriticalPath.h"
 
 #include "analysis/cost/IssueSlots.h"
+#include "analysis/cost/LateLoads.h"
 #include "analysis/cost/StoreOrder.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -147,21 +148,32 @@ private:
 } // namespace
 
 IssueOrder issueOrder(const ptx::Function &F, const ptx::ControlFlow &C) {
-  IssueOrder Out{std::vector<unsigned>(F.Body.size(), 0), std::vector<bool>(F.Body.size(), false)};
+  IssueOrder Out{std::vector<unsigned>(F.Body.size(), 0), std::vector<bool>(F.Body.size(), false), {}};
   unsigned Segment = 0;
   auto load = [&](unsigned I) { return double(latencyClass(F.Body[I]).empty()); }; // time is loads waited for
   for (const std::vector<unsigned> &Region : schedulingRegions(F, C)) {
     RegionPath P(F, load);
     unsigned Last = Segment, Loads = Segment;
+    std::vector<unsigned> Order;
     for (unsigned B : Region)
-      for (unsigned I : nvccOrder(F, C.Blocks[B])) {
-        unsigned Now = Segment + unsigned(P.issue(I));
+      append_range(Order, nvccOrder(F, C.Blocks[B]));
+    auto Late = lateLoads(F, Order);
+    {
+      DenseMap<unsigned, unsigned> Behind; // of late loads: the segment that their store waits for
+      for (unsigned I : Order) {
+        unsigned Now = std::max(Segment + unsigned(P.issue(I)), Behind.lookup(I));
         Last = std::max(Last, Now);
         if (F.Body[I].isLoad())
           Loads = Now;
         Out.Segments[I] = F.Body[I].isStore() ? Loads : Now; // what it waits for keeps no load back
         Out.Waits[I] = F.Body[I].isStore() && Now > Loads;
+        if (auto It = Late.find(I); It != Late.end() && Out.Waits[I]) {
+          for (unsigned Load : It->second)
+            Behind[Load] = std::max(Behind.lookup(Load), Now);
+          Out.LateLoads[I] = std::move(It->second);
+        }
       }
+    }
     Segment = Last + 1;
   }
   return Out;

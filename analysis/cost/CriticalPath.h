@@ -13,6 +13,8 @@
 #include "ptx/flow/ControlFlow.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace restride::cost {
 
@@ -25,6 +27,8 @@ struct IssueOrder {
   std::vector<unsigned> Segments;
   /// A store whose operands are loaded in its own segment: it is issued when these are there.
   std::vector<bool> Waits;
+  /// Of such stores: loads of a later segment that are issued just before them, see LateLoads.h.
+  llvm::DenseMap<unsigned, llvm::SmallVector<unsigned>> LateLoads;
 
   /// Whether a warp that has just issued instruction \p Last can go on with \p Next at once.
   bool together(unsigned Last, unsigned Next) const { return Segments[Last] == Segments[Next] && Last < Next; }

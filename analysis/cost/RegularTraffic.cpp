@@ -117,7 +117,7 @@ double sectorsPerWarp(const Sample &S, const ptx::ExecuteLimits &Limits) {
 
 /// Neighbouring blocks to look at: as many as the simulation of one SM costs, but four.
 unsigned mostNeighbours(const Sample &S, unsigned WarpsPerBlock, const ptx::ExecuteLimits &Limits) {
-  constexpr double Budget = 16000; // sectors
+  constexpr double Budget = 6000; // sectors
   double Affordable = Budget / std::max(1.0, sectorsPerWarp(S, Limits) * WarpsPerBlock);
   return unsigned(std::clamp(std::min(Affordable, 128.0 / WarpsPerBlock), 4.0, 16.0));
 }

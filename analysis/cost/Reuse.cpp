@@ -27,6 +27,13 @@ struct Store {
   ArrayRef<SectorTouch> Touches;
 };
 
+/// A line that is fetched.
+struct Fill {
+  unsigned Load; ///< instruction
+  uint64_t Line;
+  Wait For;
+};
+
 class Sm {
 public:
   Sm(const ptx::Function &F, const Sample &S, const Gpu &G)
@@ -42,6 +49,7 @@ public:
       A = {};
     std::vector<size_t> Next(Warps.size(), 0);
     std::vector<BlockWaits> Blocks(Warps.size() / WarpsPerBlock + 1);
+    Late.assign(Warps.size(), {});
     size_t Left = llvm::count_if(Warps, [](const WarpFootprint &W) { return !W.Requests.empty(); }), Turn = 0;
     while (Left) {
       double Busy = 0, Time = 0; // cycles of the L1 pipe in this turn, and until its loads are there
@@ -52,7 +60,7 @@ public:
         // By then the oldest warps of each scheduler go on, before younger ones had their turn.
         if (Busy > G.Schedulers * std::max(Time, G.L1Latency))
           break;
-        Busy += burst(Warps[W], Next[W], Blocks[W / WarpsPerBlock]);
+        Busy += burst(Warps[W], Next[W], Blocks[W / WarpsPerBlock], Late[W]);
         Time = std::max(Time, latency(Farthest));
         Left -= Next[W] >= Count;
       }
@@ -79,7 +87,8 @@ private:
 
   /// What a warp issues before the next warp's turn: up to what has to wait.
   /// Returns the cycles of the L1 pipe that it takes.
-  double burst(const WarpFootprint &W, size_t &Next, BlockWaits &Block) {
+  /// \p Late: stores of its burst before, behind loads of this one; becomes those of this one.
+  double burst(const WarpFootprint &W, size_t &Next, BlockWaits &Block, std::vector<Store> &Late) {
     unsigned Last = 0;
     Stores.clear();
     Loads.clear();
@@ -97,7 +106,7 @@ private:
       Busy += std::max(P.TagPasses, P.BankCycles);
     }
     sendStores();
-    countConflicts();
+    countConflicts(Late);
     for (unsigned I : Loads)
       ++Block.ByInstruction[I][unsigned(Farthest)];
     if (!Loads.empty())
@@ -145,8 +154,8 @@ private:
       Wait For = Fetched.contains(Granule) ? Far : Wait::L2;
       Asked.insert(T.Sector, uint8_t(For));
       wait(For);
-      if (For == Wait::Dram)
-        Filling.insert(lineOf(T.Sector));
+      if (!R.Local)
+        Filling.push_back({R.Instruction, lineOf(T.Sector), For});
       if (InL2)
         continue;
       MissedL2 = true;
@@ -194,19 +203,42 @@ private:
     }
   }
 
-  /// Stores that do not wait for this burst's loads and go to lines that these fetch from DRAM.
-  void countConflicts() {
-    if (!Filling.size())
-      return;
+  /// Stores to lines that loads before them are fetching.
+  void countConflicts(std::vector<Store> &Late) {
+    for (const Store &S : Late) {
+      ArrayRef<unsigned> Before = Order.LateLoads.find(S.Instruction)->second;
+      count(S, LateConflict, [&](const Fill &F) { return is_contained(Before, F.Load); });
+    }
+    Late.clear();
     for (const Store &S : Stores)
       if (!Order.Waits[S.Instruction])
-        for (const SectorTouch &T : S.Touches)
-          if (Filling.contains(lineOf(T.Sector)))
-            Out.PerInstruction[S.Instruction].ConflictSectors += T.whole() ? WholeSectorConflict : 1;
+        count(S, 1, [](const Fill &) { return true; });
+      else if (Order.LateLoads.contains(S.Instruction))
+        Late.push_back(S);
   }
 
-  /// What a sector that is written as a whole counts then: 54 cycles of an SM were measured, and 12 to 16 of one in part.
-  static constexpr double WholeSectorConflict = 3.5;
+  void count(const Store &S, double Weight, function_ref<bool(const Fill &)> IsBefore) {
+    if (Filling.empty())
+      return;
+    AccessReuse &A = Out.PerInstruction[S.Instruction];
+    Lines.clear();
+    for (const Fill &F : Filling)
+      if (F.For != Wait::RandomDram && IsBefore(F))
+        if (const uint8_t *Other = Lines.find(F.Line); !Other || *Other < uint8_t(F.For))
+          Lines.insert(F.Line, uint8_t(F.For));
+    for (const SectorTouch &T : S.Touches)
+      if (const uint8_t *For = Lines.find(lineOf(T.Sector)))
+        (Wait(*For) == Wait::Dram ? A.ConflictSectors : A.NearConflictSectors) += Weight * conflict(T);
+  }
+
+  /// What a sector counts in a conflict: one of which 4, 16 and 32 bytes were written took 16, 25 and 57 cycles of an SM.
+  static double conflict(const SectorTouch &T) {
+    constexpr double Whole = 3.5, PerByte = 0.05;
+    return T.whole() ? Whole : 1 + PerByte * (popcount(T.Bytes) - 4.0);
+  }
+
+  /// Of stores whose warp has just asked for the line: 25 cycles for a sector of which 4 bytes were written.
+  static constexpr double LateConflict = 1.6;
 
   /// Lines over StoreMergeLines from which some stores are not merged, and the range in which all of them cease to be:
   /// warps that store records of 16, 20, 24, 28 and 32 bytes word by word, and nothing else, send 0.1, 0.35, 0.5, 0.75
@@ -222,7 +254,9 @@ private:
   std::vector<Store> Stores; ///< of this burst
   NumberMap Asked;   ///< sectors that were missed in this turn, and the Wait for them
   NumberMap Fetched; ///< granules that DRAM was asked for in this turn
-  NumberMap Filling; ///< lines that loads of this burst fetch from DRAM
+  std::vector<Fill> Filling; ///< by loads of this burst
+  NumberMap Lines; ///< of these, and the Wait for them
+  std::vector<std::vector<Store>> Late; ///< by warp: of its last burst, behind loads of its next one
   std::vector<unsigned> Loads; ///< of this burst
   Wait Farthest = Wait::L1;    ///< that they wait for
   Reuse Out;

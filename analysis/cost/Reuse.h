@@ -30,6 +30,7 @@ struct AccessReuse {
   double Packets = 0;                       ///< of stores and atomics to L2, of 32 bytes
   double BusyPackets = 0;                   ///< the same while stores of other warps come between
   double ConflictSectors = 0;               ///< of stores, whose line is being fetched from DRAM
+  double NearConflictSectors = 0;           ///< the same from L2
   double MissGranules = 0;                  ///< DRAM granules not in this SM's share of L2; regular loads only
   double DirtiedSectors = 0;                ///< in granules that this share did not hold as written; regular stores only
 };

@@ -58,14 +58,14 @@ void StoreOrder::define(const Instruction &I) {
       Places[D.Reg] = Value;
 }
 
-/// A sequence with a branch to a routine for special cases: nothing is moved past it.
-static bool isSequence(const Instruction &I) {
+bool splitsBlock(const Instruction &I) {
   StringRef Class = issueClass(I);
-  return Class == "div_ieee" || Class == "sqrt_ieee" || Class == "f64_special" || Class == "div_i64";
+  return Class == "div_ieee" || Class == "sqrt_ieee" || Class == "f64_special" || Class == "div_i64" ||
+         I.Op == Opcode::Bar || I.Op == Opcode::Membar;
 }
 
 void StoreOrder::issued(const Instruction &I, double Start) {
-  if (I.Op == Opcode::Bar || I.Op == Opcode::Membar || isSequence(I)) {
+  if (splitsBlock(I)) {
     for (const Write &W : Writes)
       Start = std::max(Start, W.Start);
     Fence = std::max(Fence, Start);

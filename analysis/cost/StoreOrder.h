@@ -15,6 +15,9 @@ namespace restride::cost {
 /// Stores and atomics.
 bool writesMemory(const ptx::Instruction &I);
 
+/// Barriers, and sequences with a branch to a routine for special cases: nothing is moved past them.
+bool splitsBlock(const ptx::Instruction &I);
+
 class StoreOrder {
 public:
   /// Cycle of the last instruction before that \p I may not pass; 0: none.

@@ -53,6 +53,9 @@ static std::vector<double> loadLatencies(const ptx::Function &F, const Reuse &R,
   return Latency;
 }
 
+/// What a store to a line that comes from L2 takes of one to a line that comes from DRAM.
+static constexpr double NearConflict = 0.25;
+
 WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, const DramTraffic &D, const Gpu &G) {
   WarpDemand W;
   W.Slots = issueDemand(F, S, G);
@@ -68,7 +71,8 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
       W.L2Requests += S.weight(I) * A.MissLines / A.Requests;
       W.StorePackets += S.weight(I) * A.Packets / A.Requests;
       W.BusyPackets += S.weight(I) * A.BusyPackets / A.Requests;
-      W.Conflicts += S.weight(I) * A.ConflictSectors / A.Requests * D.Regular.MissShare;
+      const double Miss = D.Regular.MissShare;
+      W.Conflicts += S.weight(I) / A.Requests * (A.ConflictSectors * std::lerp(NearConflict, 1, Miss) + A.NearConflictSectors * NearConflict);
     }
   }
   W.TagPasses += Stores ? G.StoreWavefronts : 0;
@@ -141,7 +145,7 @@ std::string boundBy(const Terms &T) {
 /// Requests per warp so that all resident warps together stay affordable: what
 /// counts is sectors, of which a scattered request has up to 32.
 static ptx::ExecuteLimits reuseLimits(unsigned ResidentWarps, const Sample &S) {
-  constexpr double Budget = 16000, Fewest = 24, Most = 3000;
+  constexpr double Budget = 8000, Fewest = 16, Most = 3000;
   double Requests = 0, Sectors = 0;
   for (const AccessProfile &P : S.PerInstruction) {
     Requests += P.Requests;

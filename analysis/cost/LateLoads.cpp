@@ -1,0 +1,81 @@
+#include "analysis/cost/LateLoads.h"
+
+#include "analysis/cost/IssueSlots.h"
+#include "analysis/cost/StoreOrder.h"
+
+#include <algorithm>
+#include <vector>
+
+using namespace llvm;
+
+namespace restride::cost {
+
+namespace {
+
+/// By place in the order; places count from 1.
+struct Levels {
+  std::vector<unsigned> Of;     ///< loads to wait for, one after the other, from an instruction to the end of its block
+  std::vector<unsigned> Behind; ///< of a load: the last place that it may not pass; 0: none
+};
+
+} // namespace
+
+static Levels findLevels(const ptx::Function &F, ArrayRef<unsigned> Order) {
+  Levels L{std::vector<unsigned>(Order.size() + 1, 0), std::vector<unsigned>(Order.size() + 1, 0)};
+  StoreOrder Stores;
+  for (unsigned At = 1; At <= Order.size(); ++At) {
+    L.Behind[At] = unsigned(Stores.earliest(F.Body[Order[At - 1]]));
+    Stores.issued(F.Body[Order[At - 1]], At);
+  }
+  DenseMap<int, unsigned> Needed; // by register: the level of what reads it
+  std::vector<std::pair<unsigned, unsigned>> Held; // places and the levels of loads that stay behind them
+  for (unsigned At = Order.size(); At > 0; --At) {
+    const ptx::Instruction &I = F.Body[Order[At - 1]];
+    if (splitsBlock(I)) {
+      Needed.clear();
+      Held.clear();
+    }
+    unsigned &Level = L.Of[At];
+    for (const ptx::Operand &D : I.Dest)
+      if (auto It = Needed.find(D.Reg); It != Needed.end()) {
+        Level = std::max(Level, It->second);
+        Needed.erase(It);
+      }
+    if (I.isLoad()) {
+      Level += latencyClass(I).empty();
+      Held.push_back({L.Behind[At], Level});
+    } else if (writesMemory(I))
+      for (auto [Place, Of] : Held)
+        if (At <= Place)
+          Level = std::max(Level, Of);
+    auto need = [&](int Register) {
+      if (Register >= 0)
+        Needed[Register] = std::max(Needed.lookup(Register), Level);
+    };
+    for (const ptx::Operand &S : I.Src)
+      need(S.Reg);
+    if (I.Addr)
+      need(I.Addr->Reg);
+    need(I.Guard);
+  }
+  return L;
+}
+
+DenseMap<unsigned, SmallVector<unsigned>> lateLoads(const ptx::Function &F, ArrayRef<unsigned> Order) {
+  const Levels L = findLevels(F, Order);
+  DenseMap<unsigned, SmallVector<unsigned>> Out;
+  for (unsigned Store = 1; Store <= Order.size(); ++Store) {
+    if (!F.Body[Order[Store - 1]].isStore() || L.Of[Store] == 0)
+      continue;
+    for (unsigned Load = Store + 1; Load <= Order.size(); ++Load) {
+      const ptx::Instruction &I = F.Body[Order[Load - 1]];
+      if (splitsBlock(I))
+        break;
+      if (I.isLoad() && latencyClass(I).empty() && L.Behind[Load] < Store && L.Of[Load] <= L.Of[Store])
+        Out[Order[Store - 1]].push_back(Order[Load - 1]);
+    }
+  }
+  return Out;
+}
+
+} // namespace restride::cost
