@@ -148,7 +148,9 @@ private:
 } // namespace
 
 IssueOrder issueOrder(const ptx::Function &F, const ptx::ControlFlow &C) {
-  IssueOrder Out{std::vector<unsigned>(F.Body.size(), 0), std::vector<bool>(F.Body.size(), false), {}};
+  IssueOrder Out;
+  Out.Segments.resize(F.Body.size());
+  Out.Waits.resize(F.Body.size());
   unsigned Segment = 0;
   auto load = [&](unsigned I) { return double(latencyClass(F.Body[I]).empty()); }; // time is loads waited for
   for (const std::vector<unsigned> &Region : schedulingRegions(F, C)) {

@@ -205,6 +205,7 @@ private:
 
   /// Stores to lines that loads before them are fetching.
   void countConflicts(std::vector<Store> &Late) {
+    Awaited.clear();
     for (const Store &S : Late) {
       ArrayRef<unsigned> Before = Order.LateLoads.find(S.Instruction)->second;
       count(S, LateConflict, [&](const Fill &F) { return is_contained(Before, F.Load); });
@@ -223,17 +224,22 @@ private:
     AccessReuse &A = Out.PerInstruction[S.Instruction];
     Lines.clear();
     for (const Fill &F : Filling)
-      if (F.For != Wait::RandomDram && IsBefore(F))
+      if (F.For != Wait::RandomDram && !Awaited.contains(F.Line) && IsBefore(F))
         if (const uint8_t *Other = Lines.find(F.Line); !Other || *Other < uint8_t(F.For))
           Lines.insert(F.Line, uint8_t(F.For));
     for (const SectorTouch &T : S.Touches)
-      if (const uint8_t *For = Lines.find(lineOf(T.Sector)))
-        (Wait(*For) == Wait::Dram ? A.ConflictSectors : A.NearConflictSectors) += Weight * conflict(T);
+      if (const uint8_t *For = Lines.find(lineOf(T.Sector))) {
+        (Wait(*For) == Wait::Dram ? A.ConflictSectors : A.NearConflictSectors) += Weight * conflict(T, Wait(*For));
+        Awaited.insert(lineOf(T.Sector));
+      }
   }
 
-  /// What a sector counts in a conflict: one of which 4, 16 and 32 bytes were written took 16, 25 and 57 cycles of an SM.
-  static double conflict(const SectorTouch &T) {
-    constexpr double Whole = 3.5, PerByte = 0.05;
+  /// What a sector counts in a conflict. With lines from DRAM, one of which 4, 16 and 32 bytes were written took 16, 25
+  /// and 57 cycles of an SM; with lines from L2 1 to 4 if it was written in part and 10 to 50 as a whole.
+  static double conflict(const SectorTouch &T, Wait For) {
+    constexpr double Whole = 3.5, PerByte = 0.05, NearWhole = 1.5, NearPart = 0.15;
+    if (For != Wait::Dram)
+      return T.whole() ? NearWhole : NearPart;
     return T.whole() ? Whole : 1 + PerByte * (popcount(T.Bytes) - 4.0);
   }
 
@@ -255,7 +261,8 @@ private:
   NumberMap Asked;   ///< sectors that were missed in this turn, and the Wait for them
   NumberMap Fetched; ///< granules that DRAM was asked for in this turn
   std::vector<Fill> Filling; ///< by loads of this burst
-  NumberMap Lines; ///< of these, and the Wait for them
+  NumberMap Lines;   ///< of these, and the Wait for them
+  NumberMap Awaited; ///< those that a store has waited for: later ones find them
   std::vector<std::vector<Store>> Late; ///< by warp: of its last burst, behind loads of its next one
   std::vector<unsigned> Loads; ///< of this burst
   Wait Farthest = Wait::L1;    ///< that they wait for

@@ -72,7 +72,7 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
       W.StorePackets += S.weight(I) * A.Packets / A.Requests;
       W.BusyPackets += S.weight(I) * A.BusyPackets / A.Requests;
       const double Miss = D.Regular.MissShare;
-      W.Conflicts += S.weight(I) / A.Requests * (A.ConflictSectors * std::lerp(NearConflict, 1, Miss) + A.NearConflictSectors * NearConflict);
+      W.Conflicts += S.weight(I) / A.Requests * (A.ConflictSectors * std::lerp(NearConflict, 1, Miss) + A.NearConflictSectors);
     }
   }
   W.TagPasses += Stores ? G.StoreWavefronts : 0;
