@@ -156,6 +156,41 @@ Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const
   return S;
 }
 
+/// Granules that \p W is the first of its requests to load, by instruction and request, for all of a warp's requests.
+double newGranules(const ptx::Function &F, const Sample &S, const WarpFootprint &W, const Gpu &G) {
+  NumberMap Seen;
+  DenseMap<unsigned, std::pair<double, double>> NewOf; // of an instruction: granules, requests
+  for (const RequestFootprint &R : W.Requests) {
+    if (R.Random || R.Local || !F.Body[R.Instruction].isLoad())
+      continue;
+    auto &[New, Requests] = NewOf[R.Instruction];
+    for (const SectorTouch &T : W.touches(R))
+      New += Seen.insert(T.Sector / granuleSectors(G));
+    ++Requests;
+  }
+  double Sum = 0;
+  for (auto [I, Count] : NewOf)
+    Sum += Count.first / Count.second * S.weight(I);
+  return Sum;
+}
+
+/// Later trips of a loop may find what its first ones fetched. How much of what the simulation saw fetched within
+/// \p Limits, and fetched for the first time, is also fetched for the first time in all that was sampled of a warp.
+double fetchedLater(const ptx::Function &F, const WarpRunner &Runner, const Sample &S, const Reuse &L1, const Gpu &G,
+                    const ptx::ExecuteLimits &Limits) {
+  double Missed = 0;
+  for (auto [I, A] : enumerate(L1.PerInstruction))
+    if (A.Requests)
+      Missed += A.MissGranules / A.Requests * S.weight(I);
+  const uint64_t Block = Runner.blocks() / 2;
+  const unsigned Warp = std::min(1u, Runner.warpsPerBlock() - 1);
+  const double First = newGranules(F, S, Runner.footprint(Runner.run(Block, Warp, Limits), Block, Warp), G);
+  if (First == 0 || Missed == 0)
+    return 1;
+  const double Rate = std::min(1.0, newGranules(F, S, S.Footprints.front(), G) / First);
+  return std::lerp(1, Rate, std::min(1.0, First / Missed));
+}
+
 } // namespace
 
 /// Share of \p Bytes, of 128-byte lines that are gone through again and again, which L2 does not hold any more. With
@@ -201,7 +236,7 @@ RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, 
     Refetched /= Near.Sharing;
     AgainWritten = Near.WriteBytes;
     if (Cut) {
-      Again = Refetched;
+      Again = Refetched * fetchedLater(F, Runner, S, L1, G, Limits);
       AgainWritten = std::max(AgainWritten, Rewritten);
     } else {
       Again = std::max(Near.ReadBytes, Refetched);

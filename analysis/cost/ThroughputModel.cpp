@@ -145,7 +145,7 @@ std::string boundBy(const Terms &T) {
 /// Requests per warp so that all resident warps together stay affordable: what
 /// counts is sectors, of which a scattered request has up to 32.
 static ptx::ExecuteLimits reuseLimits(unsigned ResidentWarps, const Sample &S) {
-  constexpr double Budget = 8000, Fewest = 16, Most = 3000;
+  constexpr double Budget = 8000, Fewest = 24, Most = 3000;
   double Requests = 0, Sectors = 0;
   for (const AccessProfile &P : S.PerInstruction) {
     Requests += P.Requests;
