@@ -236,7 +236,7 @@ RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, 
     Refetched /= Near.Sharing;
     AgainWritten = Near.WriteBytes;
     if (Cut) {
-      Again = Refetched * fetchedLater(F, Runner, S, L1, G, Limits);
+      Again = Refetched * fetchedLater(F, Runner, S, L1, G, L1.Limits);
       AgainWritten = std::max(AgainWritten, Rewritten);
     } else {
       Again = std::max(Near.ReadBytes, Refetched);

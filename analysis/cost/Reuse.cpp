@@ -6,6 +6,7 @@
 #include "analysis/cost/SectorCache.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -13,6 +14,9 @@
 using namespace llvm;
 
 namespace restride::cost {
+
+/// Of a warp, that are worth looking at.
+static constexpr unsigned MostRequests = 3000;
 
 namespace {
 
@@ -36,10 +40,11 @@ struct Fill {
 
 class Sm {
 public:
-  Sm(const ptx::Function &F, const Sample &S, const Gpu &G)
-      : F(F), S(S), Order(issueOrder(F, S.Flow)), G(G), GranuleSectors(granuleSectors(G)),
-        L1(G.L1Bytes / LineBytes, LineBytes / SectorBytes),
-        L2(G.L2Bytes / G.Sms / LineBytes, std::max(1u, unsigned(LineBytes / G.DramGranule))) {
+  /// \p Part: of the SM that is simulated.
+  Sm(const ptx::Function &F, const Sample &S, const Gpu &G, double Part)
+      : F(F), S(S), Order(issueOrder(F, S.Flow)), G(G), Part(Part), GranuleSectors(granuleSectors(G)),
+        L1(std::max(1.0, Part * G.L1Bytes / LineBytes), LineBytes / SectorBytes),
+        L2(std::max(1.0, Part * G.L2Bytes / G.Sms / LineBytes), std::max(1u, unsigned(LineBytes / G.DramGranule))) {
     Out.PerInstruction.resize(F.Body.size());
   }
 
@@ -58,7 +63,7 @@ public:
         if (Next[W] >= Count || Turn < G.BlockStagger * stagger(W / WarpsPerBlock) * Count / G.WarpBurst)
           continue;
         // By then the oldest warps of each scheduler go on, before younger ones had their turn.
-        if (Busy > G.Schedulers * std::max(Time, G.L1Latency))
+        if (Busy > Part * G.Schedulers * std::max(Time, G.L1Latency))
           break;
         Busy += burst(Warps[W], Next[W], Blocks[W / WarpsPerBlock], Late[W]);
         Time = std::max(Time, latency(Farthest));
@@ -255,6 +260,7 @@ private:
   const Sample &S;
   IssueOrder Order;
   const Gpu &G;
+  const double Part;
   uint64_t GranuleSectors;
   SectorCache L1, L2;
   std::vector<Store> Stores; ///< of this burst
@@ -295,17 +301,60 @@ double loadedBytes(const ptx::Function &F, const Sample &S, ArrayRef<WarpFootpri
   return One + (Both - One) * (Resident - 1.0);
 }
 
+/// Neighbouring warps load next to no line that another one does.
+bool loadAlone(const ptx::Function &F, const WarpRunner &Runner, uint64_t Block, const ptx::ExecuteLimits &Limits) {
+  constexpr double Few = 0.05;
+  DenseSet<uint64_t> Seen;
+  size_t Lines = 0;
+  auto add = [&](uint64_t Block, unsigned Warp) {
+    DenseSet<uint64_t> Own;
+    WarpFootprint W = Runner.footprint(Runner.run(Block, Warp, Limits), Block, Warp);
+    for (const RequestFootprint &R : W.Requests)
+      if (F.Body[R.Instruction].isLoad() && !R.Local)
+        for (const SectorTouch &T : W.touches(R))
+          Own.insert(lineOf(T.Sector));
+    Lines += Own.size();
+    Seen.insert(Own.begin(), Own.end());
+  };
+  add(Block, 0);
+  if (Runner.warpsPerBlock() > 1)
+    add(Block, 1);
+  if (Block + 1 < Runner.blocks())
+    add(Block + 1, 0);
+  return double(Lines - Seen.size()) < Few * double(Lines);
+}
+
 } // namespace
 
 Reuse simulate(const ptx::Function &F, const Sample &Sampled, const WarpRunner &Runner, const Gpu &G,
                unsigned ResidentBlocks, unsigned Generations, const ptx::ExecuteLimits &Limits) {
-  Sm S(F, Sampled, G);
   uint64_t Sms = std::max<uint64_t>(G.Sms, 1), Blocks = Runner.blocks();
   // The first blocks go to the SMs in turn, each later one to whichever has room.
   bool InTurn = Blocks <= ResidentBlocks * Sms;
   // A quarter into the grid, or earlier where the blocks would reach its end.
   uint64_t Span = (uint64_t(Generations) * ResidentBlocks - 1) * Sms + (InTurn ? 1 : Sms);
   uint64_t Start = Blocks > Span ? std::min(Blocks / 4, Blocks - Span) : 0;
+  const unsigned Warps = Runner.warpsPerBlock();
+  // Warps that share nothing need not all be there to tell what long loops leave in caches of their part.
+  const double All = double(ResidentBlocks) * Warps, Cost = All * Limits.MaxRequests;
+  constexpr double FewestWarps = 4;
+  const double Some = std::max(FewestWarps, Cost / std::max(1.0, std::min(Sampled.RequestsPerWarp, double(MostRequests))));
+  if (Sampled.RequestsPerWarp > Limits.MaxRequests && Some < All && loadAlone(F, Runner, Start, Limits)) {
+    ptx::ExecuteLimits Longer = Limits;
+    Longer.MaxRequests = uint64_t(Cost / Some);
+    std::vector<WarpFootprint> Those;
+    for (double At = 0; At < All; At += All / Some) {
+      const uint64_t Slot = uint64_t(At) / Warps, Block = (Start + Slot * Sms + (InTurn ? 0 : scattered(Slot + 1) % Sms)) % Blocks;
+      const unsigned Warp = uint64_t(At) % Warps;
+      Those.push_back(Runner.footprint(Runner.run(Block, Warp, Longer), Block, Warp));
+    }
+    Sm S(F, Sampled, G, double(Those.size()) / All);
+    S.generation(Those, 1);
+    Reuse Out = S.take();
+    Out.Limits = Longer;
+    return Out;
+  }
+  Sm S(F, Sampled, G, 1);
   // Of a grid of many waves, most blocks find what earlier ones left in L1, if what an SM's blocks load fits.
   if (Generations == 1 && !InTurn) {
     std::vector<WarpFootprint> Earlier = Runner.footprints({Start, Start + 1}, Limits);
@@ -320,7 +369,9 @@ Reuse simulate(const ptx::Function &F, const Sample &Sampled, const WarpRunner &
     }
     S.generation(Runner.footprints(Resident, Limits), Runner.warpsPerBlock());
   }
-  return S.take();
+  Reuse Out = S.take();
+  Out.Limits = Limits;
+  return Out;
 }
 
 } // namespace restride::cost

@@ -37,6 +37,7 @@ struct AccessReuse {
 
 struct Reuse {
   std::vector<AccessReuse> PerInstruction; ///< by index in Function::Body
+  ptx::ExecuteLimits Limits;               ///< of the warps that were simulated
 };
 
 /// \p ResidentBlocks blocks of one SM, about \p G.Sms apart; \p Generations of
