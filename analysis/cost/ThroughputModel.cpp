@@ -154,7 +154,7 @@ static ptx::ExecuteLimits reuseLimits(unsigned ResidentWarps, const Sample &S) {
   double PerRequest = Requests > 0 ? std::max(Sectors / Requests, 4.0) : 4.0;
   ptx::ExecuteLimits Limits;
   Limits.MaxRequests = uint64_t(std::clamp(Budget / PerRequest / std::max(ResidentWarps, 1u), Fewest, Most));
-  Limits.MaxInstructions = 20000; // of a warp that loops long between its requests
+  Limits.MaxInstructions = 5000; // of a warp that loops long between its requests
   Limits.WalkStart = Limits.DataLoopTrips - 3; // lanes and warps have parted by then
   return Limits;
 }
