@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace llvm;
 
@@ -24,6 +25,7 @@ namespace {
 struct BlockWaits {
   double Cycles = 0;
   DenseMap<unsigned, std::array<double, 4>> ByInstruction;
+  DenseMap<unsigned, double> Spread; ///< by instruction, see AccessReuse
 };
 
 struct Store {
@@ -74,10 +76,12 @@ public:
       Fetched.clear();
       ++Turn;
     }
-    for (const auto &[I, Waits] : llvm::max_element(Blocks, [](const BlockWaits &A, const BlockWaits &B) {
-                                   return A.Cycles < B.Cycles;
-                                 })->ByInstruction)
+    const BlockWaits &Slowest =
+        *llvm::max_element(Blocks, [](const BlockWaits &A, const BlockWaits &B) { return A.Cycles < B.Cycles; });
+    for (const auto &[I, Waits] : Slowest.ByInstruction)
       Out.PerInstruction[I].Waits = Waits;
+    for (const auto &[I, Spread] : Slowest.Spread)
+      Out.PerInstruction[I].Spread = Spread;
   }
 
   Reuse take() { return std::move(Out); }
@@ -98,6 +102,7 @@ private:
     Stores.clear();
     Loads.clear();
     Filling.clear();
+    Granules.clear();
     Farthest = Wait::L1;
     double Busy = 0;
     for (unsigned K = 0; K < G.WarpBurst && Next < W.Requests.size(); ++K) {
@@ -112,8 +117,12 @@ private:
     }
     sendStores();
     countConflicts(Late);
-    for (unsigned I : Loads)
+    const double Spread = Farthest >= Wait::Dram ? spread() : 0;
+    for (unsigned I : Loads) {
       ++Block.ByInstruction[I][unsigned(Farthest)];
+      if (Spread > 0)
+        Block.Spread[I] += Spread;
+    }
     if (!Loads.empty())
       Block.Cycles += latency(Farthest);
     return Busy;
@@ -164,6 +173,7 @@ private:
       if (InL2)
         continue;
       MissedL2 = true;
+      Granules.push_back(Granule);
       if (!R.Random && !R.Local)
         ++A.MissGranules;
     }
@@ -206,6 +216,16 @@ private:
       A.Packets += S.Packets * Idle;
       A.BusyPackets += S.Packets * Busy;
     }
+  }
+
+  /// Standard deviations by which the last of this burst's DRAM rows is expected to come later than the mean.
+  double spread() {
+    llvm::sort(Granules);
+    double Rows = 1;
+    for (size_t I = 1; I < Granules.size(); ++I)
+      if (Granules[I] > Granules[I - 1])
+        Rows += aloneInRow(double(Granules[I] - Granules[I - 1] - 1) * G.DramGranule);
+    return 0.77 * std::pow(std::log(Rows), 0.8); // close to the expected largest of so many normal numbers
   }
 
   /// Stores to lines that loads before them are fetching.
@@ -267,6 +287,7 @@ private:
   NumberMap Asked;   ///< sectors that were missed in this turn, and the Wait for them
   NumberMap Fetched; ///< granules that DRAM was asked for in this turn
   std::vector<Fill> Filling; ///< by loads of this burst
+  std::vector<uint64_t> Granules; ///< that this burst asks DRAM for
   NumberMap Lines;   ///< of these, and the Wait for them
   NumberMap Awaited; ///< those that a store has waited for: later ones find them
   std::vector<std::vector<Store>> Late; ///< by warp: of its last burst, behind loads of its next one

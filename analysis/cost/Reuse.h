@@ -25,6 +25,7 @@ struct AccessReuse {
   double HitL1 = 0, HitL2 = 0, HitDram = 0; ///< requests by the farthest level they went to; loads only
   /// Loads of the slowest block by what their burst waits for.
   std::array<double, 4> Waits{};
+  double Spread = 0;                        ///< of the same that wait for DRAM: standard deviations that its last row is late
   double MissSectors = 0;                   ///< sectors read from L2
   double MissLines = 0;                     ///< requests to L2 for them: of one line each
   double Packets = 0;                       ///< of stores and atomics to L2, of 32 bytes
