@@ -45,7 +45,7 @@ static std::vector<double> loadLatencies(const ptx::Function &F, const Reuse &R,
   auto beyondL2 = [&](double MissShare) { return G.L2Latency + MissShare * (G.DramLatency - G.L2Latency); };
   double Far = beyondL2(D.Regular.MissShare), Random = beyondL2(D.Random.MissShare);
   // Warps that read bytes of 3 and 4 arrays wait for 12 and 16 % longer than those that read as many of one.
-  constexpr double Deviation = 0.145;
+  constexpr double Deviation = 0.22;
   const double Late = Deviation * G.DramLatency * std::max(D.Regular.MissShare, D.Random.MissShare);
   for (auto [I, A] : enumerate(R.PerInstruction)) {
     if (F.Body[I].Op == ptx::Opcode::Atom)
