@@ -25,6 +25,7 @@ struct Gpu {
   double L2ResidentBytes = 0;                           ///< lines of regular data of which half are found the next time
   double L2RandomBytes = 0;                             ///< capacity that random accesses see
   double L1Latency = 0, L2Latency = 0, DramLatency = 0; ///< cycles
+  double DramDeviation = 0; ///< cycles, standard deviation of DramLatency between rows; 0: 0.24 of it
   double L2BytesPerCycle = 0;                           ///< per SM
   double DramBytesPerCycle = 0;                         ///< per SM, streaming
   double DramGranule = 64;                              ///< bytes fetched at least

@@ -47,6 +47,7 @@ const std::vector<Key> &keys() {
       {"L1Latency", &Gpu::L1Latency},
       {"L2Latency", &Gpu::L2Latency},
       {"DramLatency", &Gpu::DramLatency},
+      {"DramDeviation", &Gpu::DramDeviation, Optional},
       {"L2BytesPerCycle", &Gpu::L2BytesPerCycle},
       {"DramBytesPerCycle", &Gpu::DramBytesPerCycle},
       {"DramGranule", &Gpu::DramGranule, Optional},
@@ -121,8 +122,11 @@ public:
         any_of(Result.UnitLanes, [](const auto &U) { return U.second <= 0; }))
       return error(Root.Mark(), "Sms, ClockGHz, bandwidths, Schedulers, UnitLanes, granules and limits must be positive, "
                                 "PNorm at least 1, DramGranule at least 32");
-    if (Result.StoreSectorCycles == 0) // as on the H200
+    // As on the H200:
+    if (Result.StoreSectorCycles == 0)
       Result.StoreSectorCycles = 2 * 32 / Result.L2BytesPerCycle;
+    if (Result.DramDeviation == 0)
+      Result.DramDeviation = 0.24 * Result.DramLatency;
     return std::move(Result);
   }
 

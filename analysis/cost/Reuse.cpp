@@ -2,22 +2,21 @@
 
 #include "analysis/cost/CriticalPath.h"
 #include "analysis/cost/DramRows.h"
+#include "analysis/cost/FillConflicts.h"
 #include "analysis/cost/NumberMap.h"
 #include "analysis/cost/SectorCache.h"
+#include "analysis/cost/SharedLines.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 using namespace llvm;
 
 namespace restride::cost {
-
-/// Of a warp, that are worth looking at.
-static constexpr unsigned MostRequests = 3000;
 
 namespace {
 
@@ -28,23 +27,11 @@ struct BlockWaits {
   DenseMap<unsigned, double> Spread; ///< by instruction, see AccessReuse
 };
 
-struct Store {
-  unsigned Instruction, Packets;
-  ArrayRef<SectorTouch> Touches;
-};
-
-/// A line that is fetched.
-struct Fill {
-  unsigned Load; ///< instruction
-  uint64_t Line;
-  Wait For;
-};
-
 class Sm {
 public:
   /// \p Part: of the SM that is simulated.
   Sm(const ptx::Function &F, const Sample &S, const Gpu &G, double Part)
-      : F(F), S(S), Order(issueOrder(F, S.Flow)), G(G), Part(Part), GranuleSectors(granuleSectors(G)),
+      : F(F), S(S), Order(issueOrder(F, S.Flow)), Conflicts(Order), G(G), Part(Part), GranuleSectors(granuleSectors(G)),
         L1(std::max(1.0, Part * G.L1Bytes / LineBytes), LineBytes / SectorBytes),
         L2(std::max(1.0, Part * G.L2Bytes / G.Sms / LineBytes), std::max(1u, unsigned(LineBytes / G.DramGranule))) {
     Out.PerInstruction.resize(F.Body.size());
@@ -84,7 +71,10 @@ public:
       Out.PerInstruction[I].Spread = Spread;
   }
 
-  Reuse take() { return std::move(Out); }
+  Reuse take(const ptx::ExecuteLimits &Limits) {
+    Out.Limits = Limits;
+    return std::move(Out);
+  }
 
 private:
   /// In [0, 1), fixed per block.
@@ -97,11 +87,10 @@ private:
   /// What a warp issues before the next warp's turn: up to what has to wait.
   /// Returns the cycles of the L1 pipe that it takes.
   /// \p Late: stores of its burst before, behind loads of this one; becomes those of this one.
-  double burst(const WarpFootprint &W, size_t &Next, BlockWaits &Block, std::vector<Store> &Late) {
+  double burst(const WarpFootprint &W, size_t &Next, BlockWaits &Block, std::vector<StoreRequest> &Late) {
     unsigned Last = 0;
     Stores.clear();
     Loads.clear();
-    Filling.clear();
     Granules.clear();
     Farthest = Wait::L1;
     double Busy = 0;
@@ -116,7 +105,7 @@ private:
       Busy += std::max(P.TagPasses, P.BankCycles);
     }
     sendStores();
-    countConflicts(Late);
+    Conflicts.endBurst(Stores, Late, Out.PerInstruction);
     const double Spread = Farthest >= Wait::Dram ? spread() : 0;
     for (unsigned I : Loads) {
       ++Block.ByInstruction[I][unsigned(Farthest)];
@@ -169,7 +158,7 @@ private:
       Asked.insert(T.Sector, uint8_t(For));
       wait(For);
       if (!R.Local)
-        Filling.push_back({R.Instruction, lineOf(T.Sector), For});
+        Conflicts.fetched(R.Instruction, lineOf(T.Sector), For);
       if (InL2)
         continue;
       MissedL2 = true;
@@ -201,7 +190,7 @@ private:
       return;
     double Lines = 0, Alone = 0;
     SectorTouches All;
-    for (const Store &S : Stores) {
+    for (const StoreRequest &S : Stores) {
       Lines += linesOf(S.Touches);
       Alone += S.Packets;
       append_range(All, S.Touches);
@@ -211,7 +200,7 @@ private:
     auto share = [&](double Apart) { return Apart + (1 - Apart) * Merged; };
     const double Idle = share(Full > 1 ? 1 : 0);
     const double Busy = share(std::clamp((Full * G.Schedulers - MergeAll) / MergeRange, 0.0, 1.0));
-    for (const Store &S : Stores) {
+    for (const StoreRequest &S : Stores) {
       AccessReuse &A = Out.PerInstruction[S.Instruction];
       A.Packets += S.Packets * Idle;
       A.BusyPackets += S.Packets * Busy;
@@ -228,49 +217,6 @@ private:
     return 0.77 * std::pow(std::log(Rows), 0.8); // close to the expected largest of so many normal numbers
   }
 
-  /// Stores to lines that loads before them are fetching.
-  void countConflicts(std::vector<Store> &Late) {
-    Awaited.clear();
-    for (const Store &S : Late) {
-      ArrayRef<unsigned> Before = Order.LateLoads.find(S.Instruction)->second;
-      count(S, LateConflict, [&](const Fill &F) { return is_contained(Before, F.Load); });
-    }
-    Late.clear();
-    for (const Store &S : Stores)
-      if (!Order.Waits[S.Instruction])
-        count(S, 1, [](const Fill &) { return true; });
-      else if (Order.LateLoads.contains(S.Instruction))
-        Late.push_back(S);
-  }
-
-  void count(const Store &S, double Weight, function_ref<bool(const Fill &)> IsBefore) {
-    if (Filling.empty())
-      return;
-    AccessReuse &A = Out.PerInstruction[S.Instruction];
-    Lines.clear();
-    for (const Fill &F : Filling)
-      if (F.For != Wait::RandomDram && !Awaited.contains(F.Line) && IsBefore(F))
-        if (const uint8_t *Other = Lines.find(F.Line); !Other || *Other < uint8_t(F.For))
-          Lines.insert(F.Line, uint8_t(F.For));
-    for (const SectorTouch &T : S.Touches)
-      if (const uint8_t *For = Lines.find(lineOf(T.Sector))) {
-        (Wait(*For) == Wait::Dram ? A.ConflictSectors : A.NearConflictSectors) += Weight * conflict(T, Wait(*For));
-        Awaited.insert(lineOf(T.Sector));
-      }
-  }
-
-  /// What a sector counts in a conflict. With lines from DRAM, one of which 4, 16 and 32 bytes were written took 16, 25
-  /// and 57 cycles of an SM; with lines from L2 1 to 4 if it was written in part and 10 to 50 as a whole.
-  static double conflict(const SectorTouch &T, Wait For) {
-    constexpr double Whole = 3.5, PerByte = 0.05, NearWhole = 1.5, NearPart = 0.15;
-    if (For != Wait::Dram)
-      return T.whole() ? NearWhole : NearPart;
-    return T.whole() ? Whole : 1 + PerByte * (popcount(T.Bytes) - 4.0);
-  }
-
-  /// Of stores whose warp has just asked for the line: 25 cycles for a sector of which 4 bytes were written.
-  static constexpr double LateConflict = 1.6;
-
   /// Lines over StoreMergeLines from which some stores are not merged, and the range in which all of them cease to be:
   /// warps that store records of 16, 20, 24, 28 and 32 bytes word by word, and nothing else, send 0.1, 0.35, 0.5, 0.75
   /// and 0.9 of their words alone.
@@ -278,121 +224,84 @@ private:
 
   const ptx::Function &F;
   const Sample &S;
-  IssueOrder Order;
+  const IssueOrder Order;
+  FillConflicts Conflicts;
   const Gpu &G;
   const double Part;
   uint64_t GranuleSectors;
   SectorCache L1, L2;
-  std::vector<Store> Stores; ///< of this burst
+  std::vector<StoreRequest> Stores; ///< of this burst
   NumberMap Asked;   ///< sectors that were missed in this turn, and the Wait for them
   NumberMap Fetched; ///< granules that DRAM was asked for in this turn
-  std::vector<Fill> Filling; ///< by loads of this burst
   std::vector<uint64_t> Granules; ///< that this burst asks DRAM for
-  NumberMap Lines;   ///< of these, and the Wait for them
-  NumberMap Awaited; ///< those that a store has waited for: later ones find them
-  std::vector<std::vector<Store>> Late; ///< by warp: of its last burst, behind loads of its next one
+  std::vector<std::vector<StoreRequest>> Late; ///< by warp: of its last burst, behind loads of its next one
   std::vector<unsigned> Loads; ///< of this burst
   Wait Farthest = Wait::L1;    ///< that they wait for
   Reuse Out;
 };
 
-/// Bytes of the lines that loads of \p Warps touch in all trips of their loops.
-double loadedBytes(const ptx::Function &F, const Sample &S, ArrayRef<WarpFootprint> Warps) {
-  DenseMap<unsigned, double> Requests;
-  for (const WarpFootprint &W : Warps)
-    for (const RequestFootprint &R : W.Requests)
-      ++Requests[R.Instruction];
-  DenseMap<uint64_t, double> Lines; // each stands for those of the trips that were not executed
-  for (const WarpFootprint &W : Warps)
-    for (const RequestFootprint &R : W.Requests)
-      if (F.Body[R.Instruction].isLoad())
-        for (const SectorTouch &T : W.touches(R)) {
-          double &Times = Lines[lineOf(T.Sector)];
-          Times = std::max({Times, 1.0, S.weight(R.Instruction) * Warps.size() / Requests[R.Instruction]});
-        }
-  double Sum = 0;
-  for (auto [Line, Times] : Lines)
-    Sum += Times;
-  return Sum * LineBytes;
-}
+/// The blocks that one SM has at a time, out of \p Sms that take blocks in turn.
+class ResidentBlocks {
+public:
+  ResidentBlocks(uint64_t Blocks, unsigned Resident, unsigned Generations, uint64_t Sms)
+      : Blocks(Blocks), Sms(Sms), InTurn(Blocks <= Resident * Sms) {
+    // A quarter into the grid, or earlier where the blocks would reach its end.
+    const uint64_t Span = (uint64_t(Generations) * Resident - 1) * Sms + (InTurn ? 1 : Sms);
+    Start = Blocks > Span ? std::min(Blocks / 4, Blocks - Span) : 0;
+  }
+  uint64_t first() const { return Start; }
+  /// The first blocks go to the SMs in turn, each later one to whichever has room.
+  bool inTurn() const { return InTurn; }
+  uint64_t at(uint64_t Slot) const { return (Start + Slot * Sms + (InTurn ? 0 : scattered(Slot + 1) % Sms)) % Blocks; }
 
-/// What the loads of \p Resident blocks touch, from two of them: what these have in common all have.
-double loadedBytes(const ptx::Function &F, const Sample &S, ArrayRef<WarpFootprint> Two, unsigned Resident) {
-  double Both = loadedBytes(F, S, Two), One = loadedBytes(F, S, Two.take_front(Two.size() / 2));
-  return One + (Both - One) * (Resident - 1.0);
-}
+private:
+  uint64_t Blocks, Sms, Start = 0;
+  bool InTurn;
+};
 
-/// Neighbouring warps load next to no line that another one does.
-bool loadAlone(const ptx::Function &F, const WarpRunner &Runner, uint64_t Block, const ptx::ExecuteLimits &Limits) {
-  constexpr double Few = 0.05;
-  DenseSet<uint64_t> Seen;
-  size_t Lines = 0;
-  auto add = [&](uint64_t Block, unsigned Warp) {
-    DenseSet<uint64_t> Own;
-    WarpFootprint W = Runner.footprint(Runner.run(Block, Warp, Limits), Block, Warp);
-    for (const RequestFootprint &R : W.Requests)
-      if (F.Body[R.Instruction].isLoad() && !R.Local)
-        for (const SectorTouch &T : W.touches(R))
-          Own.insert(lineOf(T.Sector));
-    Lines += Own.size();
-    Seen.insert(Own.begin(), Own.end());
-  };
-  add(Block, 0);
-  if (Runner.warpsPerBlock() > 1)
-    add(Block, 1);
-  if (Block + 1 < Runner.blocks())
-    add(Block + 1, 0);
-  return double(Lines - Seen.size()) < Few * double(Lines);
+/// Some of \p Warps of an SM in caches of their part, so long as all of them may ask within \p Limits: of warps that
+/// share nothing not all need be there to tell what their loops find in the end.
+std::optional<Reuse> simulateSome(const ptx::Function &F, const Sample &Sampled, const WarpRunner &Runner, const Gpu &G,
+                                  const ResidentBlocks &Blocks, uint64_t Warps, const ptx::ExecuteLimits &Limits) {
+  constexpr double Fewest = 4, MostRequests = 3000;
+  const double Requests = double(Warps * Limits.MaxRequests), Wanted = std::min(Sampled.RequestsPerWarp, MostRequests);
+  const double Some = std::max(Fewest, Requests / std::max(1.0, Wanted));
+  if (Wanted <= double(Limits.MaxRequests) || Some >= double(Warps) || !loadApart(F, Runner, Blocks.first(), Limits))
+    return std::nullopt;
+  ptx::ExecuteLimits Longer = Limits;
+  Longer.MaxRequests = uint64_t(Requests / Some);
+  std::vector<WarpFootprint> Those;
+  for (double At = 0; At < double(Warps); At += double(Warps) / Some) {
+    const uint64_t Block = Blocks.at(uint64_t(At) / Runner.warpsPerBlock());
+    const unsigned Warp = unsigned(uint64_t(At) % Runner.warpsPerBlock());
+    Those.push_back(Runner.footprint(Runner.run(Block, Warp, Longer), Block, Warp));
+  }
+  Sm S(F, Sampled, G, double(Those.size()) / double(Warps));
+  S.generation(Those, 1);
+  return S.take(Longer);
 }
 
 } // namespace
 
-Reuse simulate(const ptx::Function &F, const Sample &Sampled, const WarpRunner &Runner, const Gpu &G,
-               unsigned ResidentBlocks, unsigned Generations, const ptx::ExecuteLimits &Limits) {
-  uint64_t Sms = std::max<uint64_t>(G.Sms, 1), Blocks = Runner.blocks();
-  // The first blocks go to the SMs in turn, each later one to whichever has room.
-  bool InTurn = Blocks <= ResidentBlocks * Sms;
-  // A quarter into the grid, or earlier where the blocks would reach its end.
-  uint64_t Span = (uint64_t(Generations) * ResidentBlocks - 1) * Sms + (InTurn ? 1 : Sms);
-  uint64_t Start = Blocks > Span ? std::min(Blocks / 4, Blocks - Span) : 0;
-  const unsigned Warps = Runner.warpsPerBlock();
-  // Warps that share nothing need not all be there to tell what long loops leave in caches of their part.
-  const double All = double(ResidentBlocks) * Warps, Cost = All * Limits.MaxRequests;
-  constexpr double FewestWarps = 4;
-  const double Some = std::max(FewestWarps, Cost / std::max(1.0, std::min(Sampled.RequestsPerWarp, double(MostRequests))));
-  if (Sampled.RequestsPerWarp > Limits.MaxRequests && Some < All && loadAlone(F, Runner, Start, Limits)) {
-    ptx::ExecuteLimits Longer = Limits;
-    Longer.MaxRequests = uint64_t(Cost / Some);
-    std::vector<WarpFootprint> Those;
-    for (double At = 0; At < All; At += All / Some) {
-      const uint64_t Slot = uint64_t(At) / Warps, Block = (Start + Slot * Sms + (InTurn ? 0 : scattered(Slot + 1) % Sms)) % Blocks;
-      const unsigned Warp = uint64_t(At) % Warps;
-      Those.push_back(Runner.footprint(Runner.run(Block, Warp, Longer), Block, Warp));
-    }
-    Sm S(F, Sampled, G, double(Those.size()) / All);
-    S.generation(Those, 1);
-    Reuse Out = S.take();
-    Out.Limits = Longer;
-    return Out;
-  }
+Reuse simulate(const ptx::Function &F, const Sample &Sampled, const WarpRunner &Runner, const Gpu &G, unsigned Resident,
+               unsigned Generations, const ptx::ExecuteLimits &Limits) {
+  const ResidentBlocks Blocks(Runner.blocks(), Resident, Generations, std::max<uint64_t>(G.Sms, 1));
+  if (std::optional<Reuse> Some = simulateSome(F, Sampled, Runner, G, Blocks, uint64_t(Resident) * Runner.warpsPerBlock(), Limits))
+    return std::move(*Some);
   Sm S(F, Sampled, G, 1);
   // Of a grid of many waves, most blocks find what earlier ones left in L1, if what an SM's blocks load fits.
-  if (Generations == 1 && !InTurn) {
-    std::vector<WarpFootprint> Earlier = Runner.footprints({Start, Start + 1}, Limits);
-    if (loadedBytes(F, Sampled, Earlier, ResidentBlocks) <= G.L1Bytes)
+  if (Generations == 1 && !Blocks.inTurn()) {
+    std::vector<WarpFootprint> Earlier = Runner.footprints({Blocks.first(), Blocks.first() + 1}, Limits);
+    if (loadedBytes(F, Sampled, Earlier, Resident) <= G.L1Bytes)
       S.generation(Earlier, Runner.warpsPerBlock());
   }
   for (unsigned Gen = 0; Gen < Generations; ++Gen) {
-    std::vector<uint64_t> Resident;
-    for (uint64_t K = 0; K < ResidentBlocks; ++K) {
-      uint64_t Slot = Gen * ResidentBlocks + K;
-      Resident.push_back((Start + Slot * Sms + (InTurn ? 0 : scattered(Slot + 1) % Sms)) % Blocks);
-    }
-    S.generation(Runner.footprints(Resident, Limits), Runner.warpsPerBlock());
+    std::vector<uint64_t> Run;
+    for (uint64_t K = 0; K < Resident; ++K)
+      Run.push_back(Blocks.at(Gen * Resident + K));
+    S.generation(Runner.footprints(Run, Limits), Runner.warpsPerBlock());
   }
-  Reuse Out = S.take();
-  Out.Limits = Limits;
-  return Out;
+  return S.take(Limits);
 }
 
 } // namespace restride::cost

@@ -44,9 +44,7 @@ static std::vector<double> loadLatencies(const ptx::Function &F, const Reuse &R,
   std::vector<double> Latency(F.Body.size(), G.L1Latency);
   auto beyondL2 = [&](double MissShare) { return G.L2Latency + MissShare * (G.DramLatency - G.L2Latency); };
   double Far = beyondL2(D.Regular.MissShare), Random = beyondL2(D.Random.MissShare);
-  // Warps that read bytes of 3 and 4 arrays wait for 12 and 16 % longer than those that read as many of one.
-  constexpr double Deviation = 0.22;
-  const double Late = Deviation * G.DramLatency * std::max(D.Regular.MissShare, D.Random.MissShare);
+  const double Late = G.DramDeviation * std::max(D.Regular.MissShare, D.Random.MissShare);
   for (auto [I, A] : enumerate(R.PerInstruction)) {
     if (F.Body[I].Op == ptx::Opcode::Atom)
       Latency[I] = G.L2Latency;
@@ -74,8 +72,8 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
       W.L2Requests += S.weight(I) * A.MissLines / A.Requests;
       W.StorePackets += S.weight(I) * A.Packets / A.Requests;
       W.BusyPackets += S.weight(I) * A.BusyPackets / A.Requests;
-      const double Miss = D.Regular.MissShare;
-      W.Conflicts += S.weight(I) / A.Requests * (A.ConflictSectors * std::lerp(NearConflict, 1, Miss) + A.NearConflictSectors);
+      const double Far = std::lerp(NearConflict, 1, D.Regular.MissShare);
+      W.Conflicts += S.weight(I) / A.Requests * (A.ConflictSectors * Far + A.NearConflictSectors);
     }
   }
   W.TagPasses += Stores ? G.StoreWavefronts : 0;

@@ -164,6 +164,29 @@ static double loadedDramLatency(size_t Bytes, unsigned WarpsPerSm) {
   return double(Host) / Steps;
 }
 
+/// Each thread reads a byte of four fields of one element after the other. Those of Tile elements lie together.
+__global__ void readFields(const unsigned char *Data, unsigned Elements, unsigned Tile, unsigned *Out) {
+  unsigned Sum = 0;
+  for (unsigned I = blockIdx.x * blockDim.x + threadIdx.x; I < Elements; I += gridDim.x * blockDim.x) {
+    const unsigned char *P = Data + size_t(I / Tile) * 4 * Tile + I % Tile;
+    Sum += P[0] + P[Tile] + P[2 * size_t(Tile)] + P[3 * size_t(Tile)];
+  }
+  if (Sum == 12345)
+    *Out = Sum;
+}
+
+/// Cycles, one standard deviation, by which DRAM's rows come sooner or later than the mean. Who waits for four of them,
+/// of four arrays, waits for the last, one deviation later than who waits for one.
+static double dramDeviation(size_t Bytes) {
+  constexpr unsigned Threads = 256, BlocksPerSm = 8;
+  const unsigned Elements = unsigned(Bytes / 4), Blocks = Gpu.multiProcessorCount * BlocksPerSm;
+  auto *Data = allocate<unsigned char>(Bytes + 4);
+  auto read = [&](unsigned Tile) { return time([&] { readFields<<<Blocks, Threads>>>(Data, Elements, Tile, (unsigned *)(Data + Bytes)); }); };
+  const double Apart = read(Elements), Together = read(64);
+  CHECK(cudaFree(Data));
+  return std::max(0.0, cycles(Apart - Together)) * Blocks * Threads / Elements;
+}
+
 /// The largest chain that L1 keeps.
 static double l1Bytes(double Hit, double Miss) {
   size_t Largest = 8 << 10;
@@ -472,6 +495,7 @@ int main() {
   number("L1Latency", L1, "");
   number("L2Latency", InL2, "");
   std::printf("DramLatency: %.0f  # half of the warps waiting for DRAM too; %.0f on an idle GPU\n", Loaded, Idle);
+  number("DramDeviation", dramDeviation(std::min<size_t>(Large, 256 << 20)), "of that latency, between rows");
   number("L2BytesPerCycle", sweepRate(L2 / 8, false), "per SM, reads");
   number("StoreSectorCycles", storeCycles(L2 / 8), "32 bytes stored in L2");
   number("DramBytesPerCycle", dramBytesPerCycle(Large), "per SM, a copy");

@@ -1,0 +1,51 @@
+#include "analysis/cost/FillConflicts.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+
+using namespace llvm;
+
+namespace restride::cost {
+
+/// What a sector counts. With lines from DRAM, one of which 4, 16 and 32 bytes were written took 16, 25 and 57 cycles
+/// of an H200's SM; with lines from L2 1 to 4 if it was written in part, and 10 to 50 as a whole.
+static double sectors(const SectorTouch &T, Wait From) {
+  constexpr double Whole = 3.5, PerByte = 0.05, NearWhole = 1.5, NearPart = 0.15;
+  if (From != Wait::Dram)
+    return T.whole() ? NearWhole : NearPart;
+  return T.whole() ? Whole : 1 + PerByte * (popcount(T.Bytes) - 4.0);
+}
+
+void FillConflicts::count(const StoreRequest &S, double Weight, function_ref<bool(unsigned)> IsInFront, AccessReuse &A) {
+  Lines.clear();
+  for (const Fill &F : Fills)
+    if (F.From != Wait::RandomDram && !Awaited.contains(F.Line) && IsInFront(F.Instruction))
+      if (const uint8_t *Other = Lines.find(F.Line); !Other || *Other < uint8_t(F.From))
+        Lines.insert(F.Line, uint8_t(F.From));
+  for (const SectorTouch &T : S.Touches)
+    if (const uint8_t *From = Lines.find(lineOf(T.Sector))) {
+      (Wait(*From) == Wait::Dram ? A.ConflictSectors : A.NearConflictSectors) += Weight * sectors(T, Wait(*From));
+      Awaited.insert(lineOf(T.Sector));
+    }
+}
+
+void FillConflicts::endBurst(ArrayRef<StoreRequest> Stores, std::vector<StoreRequest> &Late,
+                             MutableArrayRef<AccessReuse> Reuse) {
+  // Of a store right behind the load a sector takes 25 cycles instead of 16.
+  constexpr double RightBehind = 1.6;
+  Awaited.clear();
+  if (!Fills.empty())
+    for (const StoreRequest &S : Late) {
+      ArrayRef<unsigned> InFront = Order.LateLoads.find(S.Instruction)->second;
+      count(S, RightBehind, [&](unsigned Load) { return is_contained(InFront, Load); }, Reuse[S.Instruction]);
+    }
+  Late.clear();
+  for (const StoreRequest &S : Stores)
+    if (Order.LateLoads.contains(S.Instruction))
+      Late.push_back(S);
+    else if (!Order.Waits[S.Instruction] && !Fills.empty())
+      count(S, 1, [](unsigned) { return true; }, Reuse[S.Instruction]);
+  Fills.clear();
+}
+
+} // namespace restride::cost

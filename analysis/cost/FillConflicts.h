@@ -1,0 +1,49 @@
+// Stores to lines that loads are fetching.
+//
+// L2 holds such a store back until the line is there, and with it what comes behind.
+// So it is with a store that does not wait for what is loaded before it, and with one
+// in front of which ptxas has placed loads that follow it (LateLoads.h). A store that
+// waits for data which was asked for together with its line finds the line there, too.
+// One store waits for a line, and later ones find it.
+#pragma once
+
+#include "analysis/cost/CriticalPath.h"
+#include "analysis/cost/NumberMap.h"
+#include "analysis/cost/Reuse.h"
+
+namespace restride::cost {
+
+/// One warp's store.
+struct StoreRequest {
+  unsigned Instruction;
+  unsigned Packets; ///< packetsOf(Touches)
+  llvm::ArrayRef<SectorTouch> Touches;
+};
+
+class FillConflicts {
+public:
+  explicit FillConflicts(const IssueOrder &Order) : Order(Order) {}
+
+  /// Load \p Instruction of this burst fetches \p Line from \p From.
+  void fetched(unsigned Instruction, uint64_t Line, Wait From) { Fills.push_back({Instruction, Line, From}); }
+
+  /// Ends a warp's burst, of \p Stores: adds up the conflicts of these and of \p Late in \p Reuse, by instruction.
+  /// \p Late: the warp's stores before, that loads of this burst may be in front of; becomes those of this burst.
+  void endBurst(llvm::ArrayRef<StoreRequest> Stores, std::vector<StoreRequest> &Late,
+                llvm::MutableArrayRef<AccessReuse> Reuse);
+
+private:
+  struct Fill {
+    unsigned Instruction;
+    uint64_t Line;
+    Wait From;
+  };
+  void count(const StoreRequest &S, double Weight, llvm::function_ref<bool(unsigned)> IsInFront, AccessReuse &A);
+
+  const IssueOrder &Order;
+  std::vector<Fill> Fills; ///< of this burst
+  NumberMap Lines;         ///< of those in front of a store, and the Wait for them
+  NumberMap Awaited;       ///< those that a store has waited for
+};
+
+} // namespace restride::cost
