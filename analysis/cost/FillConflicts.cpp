@@ -1,19 +1,18 @@
 #include "analysis/cost/FillConflicts.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/bit.h"
 
 using namespace llvm;
 
 namespace restride::cost {
 
-/// What a sector counts. With lines from DRAM, one of which 4, 16 and 32 bytes were written took 16, 25 and 57 cycles
-/// of an H200's SM; with lines from L2 1 to 4 if it was written in part, and 10 to 50 as a whole.
+/// What a sector counts. With lines from DRAM, one that was written in part took 16 cycles of an H200's SM and a whole
+/// one 57; with lines from L2 1 to 4, and 10 to 50.
 static double sectors(const SectorTouch &T, Wait From) {
-  constexpr double Whole = 3.5, PerByte = 0.05, NearWhole = 1.5, NearPart = 0.15;
+  constexpr double Whole = 3.5, NearWhole = 1.5, NearPart = 0.15;
   if (From != Wait::Dram)
     return T.whole() ? NearWhole : NearPart;
-  return T.whole() ? Whole : 1 + PerByte * (popcount(T.Bytes) - 4.0);
+  return T.whole() ? Whole : 1;
 }
 
 void FillConflicts::count(const StoreRequest &S, double Weight, function_ref<bool(unsigned)> IsInFront, AccessReuse &A) {

@@ -35,10 +35,10 @@ struct Launched {
     G = *Profile;
   }
   const ptx::Function &f() const { return M.Functions[0]; }
-  Reuse reuse() const { return simulate(f(), sample(f(), Facts), *Runner, G, 8, 1, {}); }
+  Reuse reuse(const ptx::ExecuteLimits &Limits = {}) const { return simulate(f(), sample(f(), Facts), *Runner, G, 8, 1, Limits); }
   /// Of \p Launches on the same data.
-  DramTraffic dram(double Launches = 1) const {
-    return dramTraffic(f(), *Runner, sample(f(), Facts), reuse(), G, Facts, 0, Launches, {});
+  DramTraffic dram(double Launches = 1, const ptx::ExecuteLimits &Limits = {}) const {
+    return dramTraffic(f(), *Runner, sample(f(), Facts), reuse(Limits), G, Facts, 0, Launches, Limits);
   }
 
   ptx::Module M;
@@ -154,8 +154,81 @@ TEST(Reuse, AStoreToALineThatIsBeingFetchedIsCounted) {
   EXPECT_EQ(conflicts("st.global.f32 [%rd3+4], 0f3F800000;\n"), 8) << "the same line";
   EXPECT_EQ(conflicts("st.global.f32 [%rd3], %f1;\n"), 0);
   EXPECT_EQ(conflicts("st.global.f32 [%rd3+1099511627776], 0f3F800000;\n"), 0) << "another array";
+  EXPECT_EQ(conflicts("st.global.f32 [%rd3], 0f3F800000;\nst.global.f32 [%rd3+4], 0f3F800000;\n"), 8) << "one of them waits";
   // Nothing is stored before it is known whether it shall be.
   EXPECT_EQ(conflicts("setp.gt.f32 %p2, %f1, 0f47CE4780;\n@%p2 bra $past;\nst.global.f32 [%rd3], 0f3F800000;\n$past:\n"), 0);
+}
+
+/// A warp's conflicts by where the lines come from, of a kernel whose threads have \p Bytes each.
+std::pair<double, double> conflictsOf(unsigned Bytes, const std::string &Body) {
+  Launched K(threads("mul.wide.s32 %rd2, %r1, " + std::to_string(Bytes) + ";\nadd.s64 %rd3, %rd1, %rd2;\nmul.wide.s32 %rd4, %r1, 4;\n" + Body));
+  const Reuse R = K.reuse();
+  std::pair<double, double> Sum;
+  for (const AccessReuse &A : R.PerInstruction)
+    Sum.first += A.ConflictSectors / 64, Sum.second += A.NearConflictSectors / 64;
+  return Sum;
+}
+
+TEST(Reuse, AStoreRightBehindALoadOfItsLineIsCounted) {
+  // x += 1; y = other array + y, in records of 128 bytes: y is asked for just before x is stored.
+  auto body = [](const std::string &Y, const std::string &Other) {
+    return "ld.global.f32 %f1, [%rd3];\nadd.f32 %f2, %f1, %f1;\nst.global.f32 [%rd3], %f2;\nld.global.f32 %f3, [%rd3+" + Y + "];\n" +
+           Other + "add.f32 %f5, %f3, %f4;\nst.global.f32 [%rd3+" + Y + "], %f5;\n";
+  };
+  const std::string Other = "add.s64 %rd5, %rd1, %rd4;\nld.global.f32 %f4, [%rd5+1099511627776];\n";
+  EXPECT_NEAR(conflictsOf(128, body("64", Other)).first, 32 * 1.6, 1e-6);
+  EXPECT_EQ(conflictsOf(128, body("64", "")).first, 0) << "nothing keeps y back: it comes with x";
+  EXPECT_EQ(conflictsOf(128, body("128", Other)).first, 0) << "the next line";
+  const auto [Far, Near] = conflictsOf(128, body("32", Other));
+  EXPECT_EQ(Far, 0) << "the granule was fetched with x";
+  EXPECT_GT(Near, 0);
+  EXPECT_EQ(conflictsOf(128, body("4", Other)), std::pair(0.0, 0.0)) << "L1 has the sector";
+}
+
+TEST(Reuse, SectorsThatAreWrittenAsAWholeCountMore) {
+  EXPECT_EQ(conflictsOf(4, "ld.global.f32 %f1, [%rd3];\nst.global.f32 [%rd3], 0f3F800000;\n").first, 4 * 3.5);
+}
+
+TEST(Reuse, TheLastOfSeveralRowsIsLate) {
+  auto spread = [](uint64_t Apart) {
+    std::string Body = "mul.wide.s32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n";
+    for (unsigned I = 0; I < 4; ++I)
+      Body += "ld.global.f32 %f" + std::to_string(I) + ", [%rd3+" + std::to_string(I * Apart) + "];\n";
+    Launched K(threads(Body));
+    AccessReuse A = loadOf(K, K.reuse(), 1);
+    return A.Spread / (A.Waits[2] + A.Waits[3]);
+  };
+  EXPECT_NEAR(spread(1 << 30), 1, 0.02) << "the expected largest of four normal numbers is 1.03";
+  EXPECT_EQ(spread(4), 0) << "neighbours";
+  EXPECT_GT(spread(512), 0.3);
+  EXPECT_LT(spread(512), spread(4096));
+}
+
+TEST(Reuse, SomeWarpsTellWhatLongLoopsFind) {
+  // Each thread reads 512 bytes of its own, a word at a time: of 8 words in a sector 7 hit, if it stays.
+  const std::string Chunks = threads("mul.wide.s32 %rd2, %r1, 512;\nadd.s64 %rd3, %rd1, %rd2;\nmov.u32 %r5, 0;\nLOOP:\nld.global.f32 %f1, [%rd3];\n"
+                                     "add.f32 %f9, %f9, %f1;\nadd.s64 %rd3, %rd3, 4;\nadd.s32 %r5, %r5, 1;\nsetp.lt.s32 %p1, %r5, 64;\n@%p1 bra LOOP;\n"
+                                     "st.global.f32 [%rd1], %f9;\n");
+  Launched K(Chunks, 1 << 20);
+  ptx::ExecuteLimits Short;
+  Short.MaxRequests = 12; // of 65
+  const Reuse R = K.reuse(Short);
+  EXPECT_GT(R.Limits.MaxRequests, 40u);
+  auto missed = [&](const Reuse &R) { return loadOf(K, R, 0).MissSectors / loadOf(K, R, 0).Requests; };
+  EXPECT_NEAR(missed(R) / missed(K.reuse()), 1, 0.2);
+}
+
+TEST(Dram, LaterTripsFindWhatTheFirstFetched) {
+  // All threads of a warp read the same 64 KB, a line of each 128 at first, and all warps do: they are not apart.
+  const std::string Columns = threads("and.b32 %r6, %r4, 31;\nmul.wide.u32 %rd2, %r6, 128;\nmul.wide.u32 %rd4, %r2, 4096;\nadd.s64 %rd3, %rd1, %rd2;\n"
+                                      "add.s64 %rd3, %rd3, %rd4;\nmov.u32 %r5, 0;\nLOOP:\nld.global.f32 %f1, [%rd3];\nadd.f32 %f9, %f9, %f1;\n"
+                                      "add.s64 %rd3, %rd3, 4;\nadd.s32 %r5, %r5, 1;\nsetp.lt.s32 %p1, %r5, 32;\n@%p1 bra LOOP;\n"
+                                      "st.global.f32 [%rd1], %f9;\n");
+  Launched K(Columns);
+  ptx::ExecuteLimits Short;
+  Short.MaxRequests = 8; // of 33
+  const double Whole = K.dram().Regular.ReadBytes, Cut = K.dram(1, Short).Regular.ReadBytes;
+  EXPECT_NEAR(Cut / Whole, 1, 0.3);
 }
 
 TEST(Atomics, NeighbouringBlocksMeetAtATime) {
