@@ -263,13 +263,14 @@ private:
 /// share nothing not all need be there to tell what their loops find in the end.
 std::optional<Reuse> simulateSome(const ptx::Function &F, const Sample &Sampled, const WarpRunner &Runner, const Gpu &G,
                                   const ResidentBlocks &Blocks, uint64_t Warps, const ptx::ExecuteLimits &Limits) {
-  constexpr double Fewest = 4, MostRequests = 3000;
-  const double Requests = double(Warps * Limits.MaxRequests), Wanted = std::min(Sampled.RequestsPerWarp, MostRequests);
-  const double Some = std::max(Fewest, Requests / std::max(1.0, Wanted));
-  if (Wanted <= double(Limits.MaxRequests) || Some >= double(Warps) || !loadApart(F, Runner, Blocks.first(), Limits))
+  constexpr double Fewest = 4, Enough = 24, MostRequests = 3000;
+  const double Requests = double(Warps * Limits.MaxRequests), Wanted = std::clamp(Sampled.RequestsPerWarp, 1.0, MostRequests);
+  const bool Random = any_of(Sampled.PerInstruction, [](const AccessProfile &P) { return P.Random; });
+  const double Some = Wanted > double(Limits.MaxRequests) ? std::max(Fewest, Requests / Wanted) : Random ? Enough : double(Warps);
+  if (Some >= double(Warps) || !loadApart(F, Runner, Blocks.first(), Limits))
     return std::nullopt;
   ptx::ExecuteLimits Longer = Limits;
-  Longer.MaxRequests = uint64_t(Requests / Some);
+  Longer.MaxRequests = std::max(Limits.MaxRequests, uint64_t(Requests / Some));
   std::vector<WarpFootprint> Those;
   for (double At = 0; At < double(Warps); At += double(Warps) / Some) {
     const uint64_t Block = Blocks.at(uint64_t(At) / Runner.warpsPerBlock());
