@@ -115,11 +115,11 @@ double sectorsPerWarp(const Sample &S, const ptx::ExecuteLimits &Limits) {
   return S.RequestsPerWarp > 0 ? Sectors * std::min(1.0, double(Limits.MaxRequests) / S.RequestsPerWarp) : 0;
 }
 
-/// Neighbouring blocks to look at: as many as the simulation of one SM costs, but four.
+/// Neighbouring blocks to look at: as many as the simulation of one SM costs, but two.
 unsigned mostNeighbours(const Sample &S, unsigned WarpsPerBlock, const ptx::ExecuteLimits &Limits) {
   constexpr double Budget = 6000; // sectors
   double Affordable = Budget / std::max(1.0, sectorsPerWarp(S, Limits) * WarpsPerBlock);
-  return unsigned(std::clamp(std::min(Affordable, 128.0 / WarpsPerBlock), 4.0, 16.0));
+  return unsigned(std::clamp(std::min(Affordable, 128.0 / WarpsPerBlock), 2.0, 16.0));
 }
 
 Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const Sample &Sampled, const Gpu &G,
