@@ -7,6 +7,7 @@
 #include "llvm/Support/Path.h"
 
 #include <map>
+#include <set>
 
 namespace restride {
 
@@ -187,7 +188,7 @@ FieldUse fieldUse(const Program &P, const cost::Score &S, const Rewritten &Text)
   llvm::StringRef Source = P.Text.text();
   auto FirstName = [](const std::string &Field) { return Field.substr(0, Field.find('.')); };
   for (const cost::KernelCost &K : S.Kernels) {
-    FieldUse Beside; // fields in the same line: several loads of one expression may share a place
+    FieldUse Beside; // fields in the same line, equally: several loads of one expression may share a place
     for (const cost::AccessCost &A : K.Accesses) {
       auto At = Places(A);
       if (!At)
@@ -196,10 +197,13 @@ FieldUse fieldUse(const Program &P, const cost::Score &S, const Rewritten &Text)
       if (std::string Field = fieldAt(P, At->second); !Field.empty())
         Out[FirstName(Field)][K.Name] += Requests;
       Range Line{unsigned(Source.rfind('\n', At->second) + 1), unsigned(std::min(Source.find('\n', At->second), Source.size()))};
+      std::set<std::string> InLine;
       for (const Candidate &C : P.Candidates)
         for (const restride::Access &One : C.Accesses)
           if (Line.contains(One.Whole))
-            Beside[FirstName(fieldName(One))][K.Name] = Requests;
+            InLine.insert(FirstName(fieldName(One)));
+      for (const std::string &Field : InLine)
+        Beside[Field][K.Name] += Requests / double(InLine.size());
     }
     for (const auto &[Field, Use] : Beside)
       Out[Field].insert(Use.begin(), Use.end());
