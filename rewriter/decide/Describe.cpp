@@ -194,8 +194,12 @@ FieldUse fieldUse(const Program &P, const cost::Score &S, const Rewritten &Text)
       if (!At)
         continue;
       double Requests = A.RequestsPerWarp * K.Calls;
+      auto add = [&](KernelUse &Use, double Requests) {
+        Use.Requests += Requests;
+        Use.Writes |= A.IsStore || A.IsAtomic;
+      };
       if (std::string Field = fieldAt(P, At->second); !Field.empty())
-        Out[FirstName(Field)][K.Name] += Requests;
+        add(Out[FirstName(Field)][K.Name], Requests);
       Range Line{unsigned(Source.rfind('\n', At->second) + 1), unsigned(std::min(Source.find('\n', At->second), Source.size()))};
       std::set<std::string> InLine;
       for (const Candidate &C : P.Candidates)
@@ -203,7 +207,7 @@ FieldUse fieldUse(const Program &P, const cost::Score &S, const Rewritten &Text)
           if (Line.contains(One.Whole))
             InLine.insert(FirstName(fieldName(One)));
       for (const std::string &Field : InLine)
-        Beside[Field][K.Name] += Requests / double(InLine.size());
+        add(Beside[Field][K.Name], Requests / double(InLine.size()));
     }
     for (const auto &[Field, Use] : Beside)
       Out[Field].insert(Use.begin(), Use.end());

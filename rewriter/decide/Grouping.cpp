@@ -4,34 +4,37 @@
 
 namespace restride {
 
-static constexpr size_t MaxGroupings = 3;
+static constexpr size_t MaxGroupings = 4;
 /// A field with a smaller share of the requests than the most used one is cold.
 static constexpr double ColdShare = 0.1;
 
-/// Kernels that use the field, and how much.
-static std::map<std::string, double> useOf(const std::string &Field, const FieldUse &Use) {
-  std::map<std::string, double> Out;
+/// Kernels that use the field, and how.
+static std::map<std::string, KernelUse> useOf(const std::string &Field, const FieldUse &Use) {
+  std::map<std::string, KernelUse> Out;
   for (const std::string &Name : {Field, std::string("*")})
     if (auto At = Use.find(Name); At != Use.end())
-      for (const auto &[Kernel, Requests] : At->second)
-        Out[Kernel] += Requests;
+      for (const auto &[Kernel, In] : At->second) {
+        Out[Kernel].Requests += In.Requests;
+        Out[Kernel].Writes |= In.Writes;
+      }
   return Out;
 }
 
-/// Fields of the same kernels, in the record's order.
-static Grouping byKernels(const Record &R, const FieldUse &Use) {
-  std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> Classes; // kernels, fields
+/// Fields of the same kernels, in the record's order; \p WrittenApart: if these write all of them or none.
+static Grouping byKernels(const Record &R, const FieldUse &Use, bool WrittenApart) {
+  using Kernels = std::vector<std::pair<std::string, bool>>; // whether it writes
+  std::vector<std::pair<Kernels, std::vector<std::string>>> Classes;
   for (const Field &F : R.Fields) {
-    std::vector<std::string> Kernels;
-    for (const auto &[Kernel, Requests] : useOf(F.Name, Use))
-      Kernels.push_back(Kernel);
-    auto At = llvm::find_if(Classes, [&](const auto &C) { return C.first == Kernels; });
+    Kernels Here;
+    for (const auto &[Kernel, In] : useOf(F.Name, Use))
+      Here.push_back({Kernel, WrittenApart && In.Writes});
+    auto At = llvm::find_if(Classes, [&](const auto &C) { return C.first == Here; });
     if (At == Classes.end())
-      At = Classes.insert(Classes.end(), {Kernels, {}});
+      At = Classes.insert(Classes.end(), {Here, {}});
     At->second.push_back(F.Name);
   }
   Grouping Out;
-  for (auto &[Kernels, Fields] : Classes)
+  for (auto &[Here, Fields] : Classes)
     Out.push_back(std::move(Fields));
   return Out;
 }
@@ -40,8 +43,8 @@ static Grouping hotAndCold(const Record &R, const FieldUse &Use) {
   std::map<std::string, double> Total;
   double Most = 0;
   for (const Field &F : R.Fields) {
-    for (const auto &[Kernel, Requests] : useOf(F.Name, Use))
-      Total[F.Name] += Requests;
+    for (const auto &[Kernel, In] : useOf(F.Name, Use))
+      Total[F.Name] += In.Requests;
     Most = std::max(Most, Total[F.Name]);
   }
   Grouping Out(2);
@@ -76,10 +79,11 @@ std::vector<Grouping> groupings(const Record &R, const FieldUse &Use) {
     if (G.size() > 1 && !Single && !llvm::is_contained(Out, G) && Out.size() < MaxGroupings)
       Out.push_back(std::move(G));
   };
-  Grouping Kernels = byKernels(R, Use);
+  Grouping Kernels = byKernels(R, Use, false);
   Propose(inParts(Kernels, R, 16));
   Propose(inParts(Kernels, R, 8));
   Propose(hotAndCold(R, Use));
+  Propose(inParts(byKernels(R, Use, true), R, 16));
   Propose(Kernels);
   return Out;
 }
