@@ -160,20 +160,18 @@ IssueOrder issueOrder(const ptx::Function &F, const ptx::ControlFlow &C) {
     for (unsigned B : Region)
       append_range(Order, nvccOrder(F, C.Blocks[B]));
     auto Late = lateLoads(F, Order);
-    {
-      DenseMap<unsigned, unsigned> Behind; // of late loads: the segment that their store waits for
-      for (unsigned I : Order) {
-        unsigned Now = std::max(Segment + unsigned(P.issue(I)), Behind.lookup(I));
-        Last = std::max(Last, Now);
-        if (F.Body[I].isLoad())
-          Loads = Now;
-        Out.Segments[I] = F.Body[I].isStore() ? Loads : Now; // what it waits for keeps no load back
-        Out.Waits[I] = F.Body[I].isStore() && Now > Loads;
-        if (auto It = Late.find(I); It != Late.end() && Out.Waits[I]) {
-          for (unsigned Load : It->second)
-            Behind[Load] = std::max(Behind.lookup(Load), Now);
-          Out.LateLoads[I] = std::move(It->second);
-        }
+    DenseMap<unsigned, unsigned> Behind; // of late loads: the segment that their store waits for
+    for (unsigned I : Order) {
+      unsigned Now = std::max(Segment + unsigned(P.issue(I)), Behind.lookup(I));
+      Last = std::max(Last, Now);
+      if (F.Body[I].isLoad())
+        Loads = Now;
+      Out.Segments[I] = F.Body[I].isStore() ? Loads : Now; // what it waits for keeps no load back
+      Out.Waits[I] = F.Body[I].isStore() && Now > Loads;
+      if (auto It = Late.find(I); It != Late.end() && Out.Waits[I]) {
+        for (unsigned Load : It->second)
+          Behind[Load] = std::max(Behind.lookup(Load), Now);
+        Out.LateLoads[I] = std::move(It->second);
       }
     }
     Segment = Last + 1;

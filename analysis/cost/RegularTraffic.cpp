@@ -174,17 +174,16 @@ double newGranules(const ptx::Function &F, const Sample &S, const WarpFootprint 
   return Sum;
 }
 
-/// Later trips of a loop may find what its first ones fetched. How much of what the simulation saw fetched within
-/// \p Limits, and fetched for the first time, is also fetched for the first time in all that was sampled of a warp.
-double fetchedLater(const ptx::Function &F, const WarpRunner &Runner, const Sample &S, const Reuse &L1, const Gpu &G,
-                    const ptx::ExecuteLimits &Limits) {
+/// Later trips of a loop may find what its first ones fetched. How much of what the simulation saw fetched, and
+/// fetched for the first time, is also fetched for the first time in all that was sampled of a warp.
+double fetchedLater(const ptx::Function &F, const WarpRunner &Runner, const Sample &S, const Reuse &L1, const Gpu &G) {
   double Missed = 0;
   for (auto [I, A] : enumerate(L1.PerInstruction))
     if (A.Requests)
       Missed += A.MissGranules / A.Requests * S.weight(I);
   const uint64_t Block = Runner.blocks() / 2;
   const unsigned Warp = std::min(1u, Runner.warpsPerBlock() - 1);
-  const double First = newGranules(F, S, Runner.footprint(Runner.run(Block, Warp, Limits), Block, Warp), G);
+  const double First = newGranules(F, S, Runner.footprint(Runner.run(Block, Warp, L1.Limits), Block, Warp), G);
   if (First == 0 || Missed == 0)
     return 1;
   const double Rate = std::min(1.0, newGranules(F, S, S.Footprints.front(), G) / First);
@@ -236,7 +235,7 @@ RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, 
     Refetched /= Near.Sharing;
     AgainWritten = Near.WriteBytes;
     if (Cut) {
-      Again = Refetched * fetchedLater(F, Runner, S, L1, G, L1.Limits);
+      Again = Refetched * fetchedLater(F, Runner, S, L1, G);
       AgainWritten = std::max(AgainWritten, Rewritten);
     } else {
       Again = std::max(Near.ReadBytes, Refetched);
