@@ -32,8 +32,8 @@ public:
   /// \p Part: of the SM that is simulated.
   Sm(const ptx::Function &F, const Sample &S, const Gpu &G, double Part)
       : F(F), S(S), Order(issueOrder(F, S.Flow)), Conflicts(Order), G(G), Part(Part), GranuleSectors(granuleSectors(G)),
-        L1(std::max(1.0, Part * G.L1Bytes / LineBytes), LineBytes / SectorBytes),
-        L2(std::max(1.0, Part * G.L2Bytes / G.Sms / LineBytes), std::max(1u, unsigned(LineBytes / G.DramGranule))) {
+        L1(uint64_t(Part * G.L1Bytes) / LineBytes, LineBytes / SectorBytes),
+        L2(uint64_t(Part * G.L2Bytes / G.Sms / LineBytes), std::max(1u, unsigned(LineBytes / G.DramGranule))) {
     Out.PerInstruction.resize(F.Body.size());
   }
 

@@ -270,6 +270,9 @@ TEST(Reuse, NothingHitsWithoutL1) {
   Launched K(kernel({.Stride = 32}, {{0, 1}, {4, 1}}));
   K.G.L1Bytes = 0;
   EXPECT_EQ(loadOf(K, K.reuse(), 1).MissSectors, 32 * 64);
+  Launched Uniform(threads("ld.global.f32 %f1, [%rd1];\nld.global.f32 %f2, [%rd1+4];\n"));
+  Uniform.G.L1Bytes = 0;
+  EXPECT_EQ(loadOf(Uniform, Uniform.reuse(), 1).MissSectors, 64) << "not even what was loaded last";
 }
 
 TEST(Dram, AStreamMovesItsBytes) {
