@@ -8,16 +8,25 @@ using namespace llvm;
 
 namespace restride::cost {
 
-double aloneInRow(double Gap) {
-  constexpr double Half = 192;
+double aloneInRow(uint64_t Granule, uint64_t Next, const Gpu &G) {
+  constexpr double Half = 192; // bytes
+  const double Gap = double(Next - Granule - 1) * double(granuleSectors(G)) * SectorBytes;
   return Gap / (Gap + Half);
 }
 
-RowScatter::RowScatter(const Gpu &G) : GranuleSectors(granuleSectors(G)) {}
+double rowsOf(std::vector<uint64_t> &Granules, const Gpu &G) {
+  llvm::sort(Granules);
+  Granules.erase(llvm::unique(Granules), Granules.end());
+  double Rows = Granules.empty() ? 0 : 1;
+  for (size_t I = 1; I < Granules.size(); ++I)
+    Rows += aloneInRow(Granules[I - 1], Granules[I], G);
+  return Rows;
+}
 
 void RowScatter::add(const WarpFootprint &W) {
   if (Asked[0].size() >= Enough)
     return;
+  const uint64_t GranuleSectors = granuleSectors(G);
   DenseMap<unsigned, unsigned> Before; // executions of an instruction
   for (const RequestFootprint &R : W.Requests) {
     if (R.Random || R.Local)
@@ -40,7 +49,7 @@ DenseMap<unsigned, double> RowScatter::take() {
     double Alone = 0;
     for (size_t I = Seen.size(); I-- > 0;) {
       if (I + 1 < Seen.size() && Seen[I + 1].first != Seen[I].first)
-        Alone = aloneInRow(double(Seen[I + 1].first - Seen[I].first - 1) * double(GranuleSectors) * SectorBytes);
+        Alone = aloneInRow(Seen[I].first, Seen[I + 1].first, G);
       Sum[Seen[I].second] += Alone;
       ++Count[Seen[I].second];
     }

@@ -15,15 +15,19 @@ namespace restride::cost {
 /// Sectors of what DRAM fetches at least.
 inline uint64_t granuleSectors(const Gpu &G) { return uint64_t(std::max(1.0, G.DramGranule / SectorBytes)); }
 
-/// 0: the next granule follows, 1: the row is opened for this one alone. \p Gap: bytes before the next one. An H200 reads
-/// one granule of each 128, 256, 512 and 1,024 bytes at 0.9, 0.65, 0.6 and 0.55 of a stream's rate, and at 0.93, 0.86,
-/// 0.76 and 0.7 if threads go on with the granules between.
-double aloneInRow(double Gap);
+/// How far \p Granule is alone if \p Next is the next one asked for. 0: that follows, 1: the row is opened for this one
+/// alone. An H200 reads one granule of each 128, 256, 512 and 1,024 bytes at 0.9, 0.65, 0.6 and 0.55 of a stream's rate,
+/// and at 0.93, 0.86, 0.76 and 0.7 if threads go on with the granules between.
+double aloneInRow(uint64_t Granule, uint64_t Next, const Gpu &G);
+
+/// Rows that \p Granules, asked for together, are in: the last one's, and of each other as much as it is alone. Sorts
+/// them, each once.
+double rowsOf(std::vector<uint64_t> &Granules, const Gpu &G);
 
 /// How far apart the granules lie that neighbouring warps ask for at about the same time; regular accesses only.
 class RowScatter {
 public:
-  explicit RowScatter(const Gpu &G);
+  explicit RowScatter(const Gpu &G) : G(G) {}
 
   void add(const WarpFootprint &W);
 
@@ -34,7 +38,7 @@ private:
   static constexpr unsigned Executions = 2; ///< of an instruction, the first ones
   static constexpr size_t Enough = 1 << 14;  ///< granules that are asked for
 
-  uint64_t GranuleSectors;
+  const Gpu &G;
   using Ask = std::pair<uint64_t, unsigned>; ///< granule, instruction
   std::array<std::vector<Ask>, Executions> Asked;
 };

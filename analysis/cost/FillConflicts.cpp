@@ -29,21 +29,21 @@ void FillConflicts::count(const StoreRequest &S, double Weight, function_ref<boo
 }
 
 void FillConflicts::endBurst(ArrayRef<StoreRequest> Stores, std::vector<StoreRequest> &Late,
-                             MutableArrayRef<AccessReuse> Reuse) {
+                             MutableArrayRef<AccessReuse> Sums) {
   // Of a store right behind the load a sector takes 25 cycles instead of 16.
   constexpr double RightBehind = 1.6;
   Awaited.clear();
   if (!Fills.empty())
     for (const StoreRequest &S : Late) {
       ArrayRef<unsigned> InFront = Order.LateLoads.find(S.Instruction)->second;
-      count(S, RightBehind, [&](unsigned Load) { return is_contained(InFront, Load); }, Reuse[S.Instruction]);
+      count(S, RightBehind, [&](unsigned Load) { return is_contained(InFront, Load); }, Sums[S.Instruction]);
     }
   Late.clear();
   for (const StoreRequest &S : Stores)
     if (Order.LateLoads.contains(S.Instruction))
       Late.push_back(S);
     else if (!Order.Waits[S.Instruction] && !Fills.empty())
-      count(S, 1, [](unsigned) { return true; }, Reuse[S.Instruction]);
+      count(S, 1, [](unsigned) { return true; }, Sums[S.Instruction]);
   Fills.clear();
 }
 

@@ -27,10 +27,10 @@ public:
   /// Load \p Instruction of this burst fetches \p Line from \p From.
   void fetched(unsigned Instruction, uint64_t Line, Wait From) { Fills.push_back({Instruction, Line, From}); }
 
-  /// Ends a warp's burst, of \p Stores: adds up the conflicts of these and of \p Late in \p Reuse, by instruction.
+  /// Ends a warp's burst, of \p Stores: adds up the conflicts of these and of \p Late in \p Sums, by instruction.
   /// \p Late: the warp's stores before, that loads of this burst may be in front of; becomes those of this burst.
   void endBurst(llvm::ArrayRef<StoreRequest> Stores, std::vector<StoreRequest> &Late,
-                llvm::MutableArrayRef<AccessReuse> Reuse);
+                llvm::MutableArrayRef<AccessReuse> Sums);
 
 private:
   struct Fill {

@@ -1,6 +1,5 @@
 #include "analysis/cost/RandomTraffic.h"
 
-#include "analysis/cost/CriticalPath.h"
 #include "analysis/cost/DramRows.h"
 #include "analysis/cost/NumberMap.h"
 #include "ptx/execute/AddressMap.h"
@@ -112,14 +111,10 @@ static void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G
 /// How far granules are alone in their DRAM rows, of those that random loads ask for at a time.
 static double loadScatter(const ptx::Function &F, const Sample &S, const Gpu &G) {
   const uint64_t GranuleSectors = granuleSectors(G);
-  const IssueOrder Order = issueOrder(F, S.Flow);
   double Alone = 0, Count = 0;
   std::vector<uint64_t> Granules;
   auto finish = [&] {
-    llvm::sort(Granules);
-    Granules.erase(llvm::unique(Granules), Granules.end());
-    for (size_t I = 0; I < Granules.size(); ++I)
-      Alone += I + 1 < Granules.size() ? aloneInRow(double(Granules[I + 1] - Granules[I] - 1) * G.DramGranule) : 1;
+    Alone += rowsOf(Granules, G);
     Count += double(Granules.size());
     Granules.clear();
   };
@@ -128,7 +123,7 @@ static double loadScatter(const ptx::Function &F, const Sample &S, const Gpu &G)
     for (const RequestFootprint &R : W.Requests) {
       if (!R.Random || !F.Body[R.Instruction].isLoad())
         continue;
-      if (Last && !Order.together(Last->Instruction, R.Instruction))
+      if (Last && !S.Order.together(Last->Instruction, R.Instruction))
         finish();
       for (const SectorTouch &T : W.touches(R))
         Granules.push_back(T.Sector / GranuleSectors);

@@ -181,8 +181,7 @@ double fetchedLater(const ptx::Function &F, const WarpRunner &Runner, const Samp
   for (auto [I, A] : enumerate(L1.PerInstruction))
     if (A.Requests)
       Missed += A.MissGranules / A.Requests * S.weight(I);
-  const uint64_t Block = Runner.blocks() / 2;
-  const unsigned Warp = std::min(1u, Runner.warpsPerBlock() - 1);
+  const auto [Block, Warp] = middleWarp(Runner);
   const double First = newGranules(F, S, Runner.footprint(Runner.run(Block, Warp, L1.Limits), Block, Warp), G);
   if (First == 0 || Missed == 0)
     return 1;

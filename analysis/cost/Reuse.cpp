@@ -1,6 +1,5 @@
 #include "analysis/cost/Reuse.h"
 
-#include "analysis/cost/CriticalPath.h"
 #include "analysis/cost/DramRows.h"
 #include "analysis/cost/FillConflicts.h"
 #include "analysis/cost/NumberMap.h"
@@ -31,7 +30,7 @@ class Sm {
 public:
   /// \p Part: of the SM that is simulated.
   Sm(const ptx::Function &F, const Sample &S, const Gpu &G, double Part)
-      : F(F), S(S), Order(issueOrder(F, S.Flow)), Conflicts(Order), G(G), Part(Part), GranuleSectors(granuleSectors(G)),
+      : F(F), S(S), Conflicts(S.Order), G(G), Part(Part), GranuleSectors(granuleSectors(G)),
         L1(uint64_t(Part * G.L1Bytes) / LineBytes, LineBytes / SectorBytes),
         L2(uint64_t(Part * G.L2Bytes / G.Sms / LineBytes), std::max(1u, unsigned(LineBytes / G.DramGranule))) {
     Out.PerInstruction.resize(F.Body.size());
@@ -96,7 +95,7 @@ private:
     double Busy = 0;
     for (unsigned K = 0; K < G.WarpBurst && Next < W.Requests.size(); ++K) {
       const RequestFootprint &R = W.Requests[Next];
-      if (K && !Order.together(Last, R.Instruction))
+      if (K && !S.Order.together(Last, R.Instruction))
         break;
       Last = R.Instruction;
       ++Next;
@@ -209,11 +208,7 @@ private:
 
   /// Standard deviations by which the last of this burst's DRAM rows is expected to come later than the mean.
   double spread() {
-    llvm::sort(Granules);
-    double Rows = 1;
-    for (size_t I = 1; I < Granules.size(); ++I)
-      if (Granules[I] > Granules[I - 1])
-        Rows += aloneInRow(double(Granules[I] - Granules[I - 1] - 1) * G.DramGranule);
+    const double Rows = std::max(1.0, rowsOf(Granules, G));
     return 0.77 * std::pow(std::log(Rows), 0.8); // close to the expected largest of so many normal numbers
   }
 
@@ -224,7 +219,6 @@ private:
 
   const ptx::Function &F;
   const Sample &S;
-  const IssueOrder Order;
   FillConflicts Conflicts;
   const Gpu &G;
   const double Part;

@@ -81,6 +81,7 @@ public:
     if (none_of(S.PerInstruction, [](const AccessProfile &P) { return P.Requests > 0; }))
       S.Notes.push_back("no access to memory was seen in the warps that were looked at: all layouts cost the same");
     auto Pointers = map_to_vector(Traces, [](const ptx::WarpTrace &T) { return &T; });
+    S.Order = issueOrder(F, Flow);
     S.Cfg = weightedCfg(F, Flow, Pointers);
     S.Trace = std::move(Traces.front());
     S.Flow = std::move(Flow);
@@ -98,9 +99,14 @@ private:
 
 } // namespace
 
+std::pair<uint64_t, unsigned> middleWarp(const WarpRunner &Runner) {
+  return {Runner.blocks() / 2, std::min(1u, Runner.warpsPerBlock() - 1)};
+}
+
 Sample sample(const ptx::Function &F, const ptx::LaunchFacts &Facts) {
   Sampler S(F, Facts);
-  S.run(S.Runner.blocks() / 2, std::min(1u, S.Runner.warpsPerBlock() - 1));
+  const auto Middle = middleWarp(S.Runner);
+  S.run(Middle.first, Middle.second);
   for (auto [Block, Warp] : otherWarps(S.Runner, S.Traces.front()))
     S.run(Block, Warp);
   return S.take();

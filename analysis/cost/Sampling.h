@@ -3,6 +3,7 @@
 // but sampling noise.
 #pragma once
 
+#include "analysis/cost/CriticalPath.h"
 #include "analysis/cost/Footprint.h"
 #include "analysis/cost/WeightedCfg.h"
 
@@ -21,6 +22,7 @@ struct AccessProfile {
 
 struct Sample {
   ptx::ControlFlow Flow;
+  IssueOrder Order;
   WeightedCfg Cfg;
   std::vector<AccessProfile> PerInstruction; ///< by index in Function::Body
   std::vector<WarpFootprint> Footprints;     ///< of the sampled warps
@@ -33,8 +35,10 @@ struct Sample {
   double weight(unsigned Index) const { return Cfg.Nodes[Flow.blockOf(Index)].Weight; }
 };
 
-/// Runs a warp in the middle of the grid and, as far as it stays cheap, others
-/// elsewhere.
+/// The warp that shows the accesses, in the middle of the grid: block and warp.
+std::pair<uint64_t, unsigned> middleWarp(const WarpRunner &Runner);
+
+/// Runs the middle warp first and, as far as it stays cheap, others elsewhere.
 Sample sample(const ptx::Function &F, const ptx::LaunchFacts &Facts);
 
 /// Runs the first warp of the grid only: its triangular loops are the longest,

@@ -17,7 +17,7 @@ struct WarpDemand {
   double L2Requests = 0;     ///< for them, of one line each
   double StorePackets = 0;   ///< of stores and atomics, 32 bytes each
   double BusyPackets = 0;    ///< the same while the port to L2 is busy
-  double Conflicts = 0;      ///< sectors written to lines that are being fetched from DRAM
+  double Conflicts = 0;      ///< sectors written to lines that are being fetched; one in part from DRAM is 1
   double Atomics = 0;        ///< operations of the slice of L2 that gets most
   double DramBytes = 0;      ///< of regular accesses, read and written
   double DramCycles = 0;     ///< of an SM, that they take
