@@ -69,31 +69,13 @@ static bool isSpecial(double C) {
   return !(std::abs(C) < Large) || (C != 0 && std::abs(C) <= Small);
 }
 
-static bool floatHolds(Relation Rel, double A, double B) {
-  switch (Rel) {
-  case Relation::Equal:
-    return A == B;
-  case Relation::NotEqual:
-    return A != B;
-  case Relation::Less:
-    return A < B;
-  case Relation::LessEqual:
-    return A <= B;
-  case Relation::Greater:
-    return A > B;
-  case Relation::GreaterEqual:
-    return A >= B;
-  }
-  return false;
-}
-
 std::optional<bool> AluUnit::usual() const {
   if (!Op.SrcFloat || Op.SrcCount < 2 || Op.SrcBits < 32)
     return std::nullopt;
   const Slot Slots[] = {P.Slots[Op.FirstSrc], P.Slots[Op.FirstSrc + 1]};
   constexpr double Data = 1;
   if (Slots[0] == Slots[1])
-    return floatHolds(Op.Compare, Data, Data);
+    return compares(Op.Compare, Data, Data);
   auto specialConstant = [&](unsigned I) -> std::optional<double> {
     if (Slots[I] < 0 || unsigned(Slots[I]) < P.Registers)
       return std::nullopt;
@@ -102,9 +84,9 @@ std::optional<bool> AluUnit::usual() const {
     return isSpecial(C) ? std::optional(C) : std::nullopt;
   };
   if (const std::optional<double> C = specialConstant(1))
-    return floatHolds(Op.Compare, Data, *C);
+    return compares(Op.Compare, Data, *C);
   if (const std::optional<double> C = specialConstant(0))
-    return floatHolds(Op.Compare, *C, Data);
+    return compares(Op.Compare, *C, Data);
   return std::nullopt;
 }
 

@@ -25,26 +25,31 @@ inline int64_t signExtend(uint64_t V, unsigned Bits) {
   return Bits == 0 || Bits >= 64 ? int64_t(V) : int64_t(V << (64 - Bits)) >> (64 - Bits);
 }
 
+/// A R B.
+template <typename T> bool compares(Relation R, T A, T B) {
+  switch (R) {
+  case Relation::Equal:
+    return A == B;
+  case Relation::NotEqual:
+    return A != B;
+  case Relation::Less:
+    return A < B;
+  case Relation::LessEqual:
+    return A <= B;
+  case Relation::Greater:
+    return A > B;
+  case Relation::GreaterEqual:
+    return A >= B;
+  }
+  return false;
+}
+
 /// V R W at a width of \p Bits.
 inline bool holds(Relation R, uint64_t V, uint64_t W, unsigned Bits, bool Signed) {
   V = lowBits(V, Bits);
   W = lowBits(W, Bits);
   const int64_t X = signExtend(V, Bits), Y = signExtend(W, Bits);
-  switch (R) {
-  case Relation::Equal:
-    return V == W;
-  case Relation::NotEqual:
-    return V != W;
-  case Relation::Less:
-    return Signed ? X < Y : V < W;
-  case Relation::LessEqual:
-    return Signed ? X <= Y : V <= W;
-  case Relation::Greater:
-    return Signed ? X > Y : V > W;
-  case Relation::GreaterEqual:
-    return Signed ? X >= Y : V >= W;
-  }
-  return false;
+  return Signed ? compares(R, X, Y) : compares(R, V, W);
 }
 
 } // namespace restride::ptx
