@@ -51,6 +51,7 @@ struct Gpu {
   double RandomHitCycles = 0;                 ///< per sector of a random access that is in L2
   double RandomSectorCycles = 1.6;            ///< per sector of a random access that is not
   double RandomGranuleCycles = 5.3;           ///< further ones per DRAM granule of these
+  double WriteBackCycles = 0; ///< of an SM, for a line written to DRAM alone; 0: what two sectors and a granule take
   double TlbBytes = 0;                        ///< range of addresses that the TLB holds
   double TranslationCycles = 0;               ///< per random access of a lane beyond it; 0: not priced
   double LatencyFactor = 1;                   ///< on the critical path

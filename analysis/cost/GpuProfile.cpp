@@ -72,6 +72,7 @@ const std::vector<Key> &keys() {
       {"RandomHitCycles", &Gpu::RandomHitCycles, Optional},
       {"RandomSectorCycles", &Gpu::RandomSectorCycles, Optional},
       {"RandomGranuleCycles", &Gpu::RandomGranuleCycles, Optional},
+      {"WriteBackCycles", &Gpu::WriteBackCycles, Optional},
       {"LatencyFactor", &Gpu::LatencyFactor, Optional},
       {"WaveCycles", &Gpu::WaveCycles, Optional},
       {"TlbBytes", &Gpu::TlbBytes, Optional},
@@ -125,6 +126,8 @@ public:
     // As on the H200:
     if (Result.StoreSectorCycles == 0)
       Result.StoreSectorCycles = 2 * 32 / Result.L2BytesPerCycle;
+    if (Result.WriteBackCycles == 0)
+      Result.WriteBackCycles = 2 * Result.RandomSectorCycles + Result.RandomGranuleCycles;
     if (Result.DramDeviation == 0)
       Result.DramDeviation = 0.24 * Result.DramLatency;
     return std::move(Result);

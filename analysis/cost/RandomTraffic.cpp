@@ -90,8 +90,10 @@ static void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G
           continue;
         }
         D.StoreSectors += Scale;
-        if (!I.isStore())
+        if (!I.isStore()) {
+          D.AtomicSectors += Scale;
           continue;
+        }
         auto &[Bytes, Requests] = Dirty[T.Sector];
         Bytes |= T.Bytes;
         ++Requests;

@@ -2,6 +2,7 @@
 
 #include "analysis/cost/DramRows.h"
 #include "analysis/cost/NumberMap.h"
+#include "analysis/cost/WriteBacks.h"
 #include "ptx/execute/AddressMap.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -77,7 +78,7 @@ public:
         const uint64_t Granule = T.Sector / GranuleSectors;
         Lines.insert(lineOf(T.Sector));
         if (I.isStore())
-          Written.insert(T.Sector);
+          Written[T.Sector] |= T.Bytes;
         else if (InBlock.insert(Granule))
           Read.insert(Granule);
       }
@@ -89,22 +90,30 @@ public:
   }
 
   struct Count {
-    double Read = 0, Written = 0, Lines = 0, BlockSum = 0;
+    double Read = 0, Written = 0, Filled = 0, Lines = 0, BlockSum = 0;
   };
-  Count count() const { return {double(Read.size()), double(Written.size()), double(Lines.size()), BlockSum}; }
+  Count count() const {
+    const auto Filled = count_if(Written, [&](const auto &Sector) {
+      return Sector.second != ~0u && !Read.contains(Sector.first / GranuleSectors);
+    });
+    return {double(Read.size()), double(Written.size()), double(Filled), double(Lines.size()), BlockSum};
+  }
 
 private:
   const ptx::Function &F;
   uint64_t GranuleSectors;
-  NumberMap Read, Written, Lines, InBlock;
+  NumberMap Read, Lines, InBlock;
+  DenseMap<uint64_t, uint32_t> Written; ///< sector: bytes
   double BlockSum = 0; ///< granules, distinct within each block
 };
 
 struct Streams {
   double ReadBytes = 0, WriteBytes = 0; ///< per warp
+  double FillShare = 0;                 ///< of the written bytes: in sectors that are written in part, and not read
   double LineBytes = 0;                 ///< of the lines of both
   double Sharing = 1;                   ///< blocks that read one granule
   DenseMap<unsigned, double> Scattered; ///< by instruction, see RowScatter
+  DenseMap<unsigned, double> WriteCycles; ///< by instruction, see WriteBacks
 };
 
 /// Sectors that one warp asks for within \p Limits.
@@ -130,6 +139,7 @@ Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const
   uint64_t First = std::min(Blocks / 2, Blocks - Count);
   Neighbours N(F, G);
   RowScatter Apart(G);
+  WriteBacks Written(F, G);
   Neighbours::Count Half;
   unsigned HalfBlocks = Count < Most ? 0 : Count / 2;
   std::vector<uint64_t> Run(Count);
@@ -141,6 +151,7 @@ Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const
     for (unsigned W = 0; W < Warps; ++W) {
       N.add(All[B * Warps + W]);
       Apart.add(All[B * Warps + W]);
+      Written.add(All[B * Warps + W]);
     }
     N.endBlock();
   }
@@ -150,9 +161,11 @@ Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const
   double Granules = Whole.Read - Half.Read;
   S.ReadBytes = Granules * G.DramGranule / Counted;
   S.WriteBytes = (Whole.Written - Half.Written) * SectorBytes / Counted;
+  S.FillShare = (Whole.Filled - Half.Filled) / std::max(1.0, Whole.Written - Half.Written);
   S.LineBytes = (Whole.Lines - Half.Lines) * LineBytes / Counted;
   S.Sharing = Granules > 0 ? std::max(1.0, (Whole.BlockSum - Half.BlockSum) / Granules) : 1;
   S.Scattered = Apart.take();
+  S.WriteCycles = Written.take();
   return S;
 }
 
@@ -208,7 +221,7 @@ RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, 
   double Once = AllRead / Warps, OnceWritten = AllWritten / Warps, Lines = Touched.All.bytes();
   Out.MissShare = missShare(Lines, G.L2ResidentBytes);
   constexpr double Negligible = 0.01;
-  double Again = Once, AgainWritten = OnceWritten;
+  double Again = Once, AgainWritten = OnceWritten, FillShare = 0;
   if (Out.MissShare > Negligible) {
     Streams Near = neighbourStreams(F, Runner, S, G, Limits);
     if (!Cut) {
@@ -227,12 +240,13 @@ RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, 
         Refetched += Read;
         Rewritten += Written;
         Out.ReadScatter += Read * Alone;
-        Out.WriteScatter += Written * Alone;
+        Out.SectorWriteCycles += Written * Near.WriteCycles.lookup(I);
       }
     Out.ReadScatter /= std::max(1.0, Refetched);
-    Out.WriteScatter /= std::max(1.0, Rewritten);
+    Out.SectorWriteCycles = Rewritten > 0 ? Out.SectorWriteCycles / Rewritten : 0;
     Refetched /= Near.Sharing;
     AgainWritten = Near.WriteBytes;
+    FillShare = Near.FillShare;
     if (Cut) {
       Again = Refetched * fetchedLater(F, Runner, S, L1, G);
       AgainWritten = std::max(AgainWritten, Rewritten);
@@ -249,6 +263,7 @@ RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, 
   auto mean = [&](double First, double Each, double Miss) { return (1 - Miss) * First / Launches + Miss * Each; };
   Out.ReadBytes = mean(Once, Again, Out.MissShare);
   Out.WriteBytes = mean(OnceWritten, AgainWritten, MissWritten);
+  Out.FillBytes = FillShare * Out.WriteBytes;
   return Out;
 }
 

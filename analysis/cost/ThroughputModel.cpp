@@ -82,20 +82,19 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
   const RegularTraffic &Near = D.Regular;
   const double Stream = 1 / G.DramBytesPerCycle;
   const double ReadAlone = std::max(Stream, (G.RandomSectorCycles + G.RandomGranuleCycles) / G.DramGranule);
-  const double WrittenAlone = std::max(Stream, G.RandomSectorCycles / SectorBytes + G.RandomGranuleCycles / G.DramGranule);
-  W.DramBytes = Near.ReadBytes + Near.WriteBytes;
-  W.DramCycles = Near.ReadBytes * std::lerp(Stream, ReadAlone, Near.ReadScatter) +
-                 Near.WriteBytes * std::lerp(Stream, WrittenAlone, Near.WriteScatter);
+  W.DramBytes = Near.ReadBytes + Near.FillBytes + Near.WriteBytes;
+  W.DramCycles = Near.ReadBytes * std::lerp(Stream, ReadAlone, Near.ReadScatter) + Near.FillBytes * Stream +
+                 Near.WriteBytes * std::max(Stream, Near.SectorWriteCycles / SectorBytes);
   const RandomTraffic &Far = D.Random;
   W.RandomHits = (Far.LoadSectors + 2 * Far.StoreSectors) * (1 - Far.MissShare);
   W.RandomGranules = (Far.LoadGranules + Far.DirtyGranules) * Far.MissShare;
-  auto alone = [&](double Sectors, double Granules) {
-    return Sectors * G.RandomSectorCycles + Granules * G.RandomGranuleCycles;
-  };
   const double Loaded = std::lerp(Far.LoadGranules * G.DramGranule * Stream,
-                                  alone(Far.LoadSectors, Far.LoadGranules), Far.LoadScatter);
-  // Sectors that are partly written are read first.
-  W.RandomCycles = Far.MissShare * (Loaded + alone(2 * (Far.StoreSectors + Far.PartialStoreSectors), Far.DirtyGranules));
+                                  Far.LoadSectors * G.RandomSectorCycles + Far.LoadGranules * G.RandomGranuleCycles,
+                                  Far.LoadScatter);
+  // What is partly written is read first, for each store.
+  const double Stored = Far.DirtyGranules * G.WriteBackCycles +
+                        2 * (Far.PartialStoreSectors + Far.AtomicSectors) * G.RandomSectorCycles;
+  W.RandomCycles = Far.MissShare * (Loaded + Stored);
   W.Translations = Far.Translations;
   return W;
 }

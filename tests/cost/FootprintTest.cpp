@@ -342,6 +342,40 @@ TEST(Dram, GranulesFarApartAreAloneInTheirRows) {
   EXPECT_NEAR(Launched(kernel({.Stride = 128}, {{0, 1}, {64, 1}})).dram().Regular.ReadScatter, 0, 0.02);
 }
 
+/// Each thread stores a word, of \p Words, of its own \p Stride bytes.
+Launched stores(unsigned Stride, std::initializer_list<unsigned> Words) {
+  std::string Body = "mul.wide.s32 %rd2, %r1, " + std::to_string(Stride) + ";\nadd.s64 %rd3, %rd1, %rd2;\n";
+  for (unsigned Word : Words)
+    Body += "st.global.f32 [%rd3+" + std::to_string(4 * Word) + "], %f1;\n";
+  return Launched(threads(Body), 1 << 24);
+}
+
+TEST(Dram, ALineTakesAsLongHoweverLittleOfItIsWritten) {
+  const Gpu G = stores(4, {0}).G;
+  const double Stream = SectorBytes / G.DramBytesPerCycle;
+  auto cycles = [](const Launched &K) { return K.dram().Regular.SectorWriteCycles; };
+  EXPECT_NEAR(cycles(stores(4, {0})), Stream, 0.05);
+  EXPECT_NEAR(cycles(stores(64, {0})), 2 * Stream, 0.05);
+  EXPECT_NEAR(cycles(stores(128, {0})), 4 * Stream, 0.05);
+  EXPECT_NEAR(cycles(stores(128, {0, 8, 16, 24})), Stream, 0.05);
+  EXPECT_NEAR(cycles(stores(256, {0})), G.WriteBackCycles, 0.05);
+  EXPECT_NEAR(cycles(stores(256, {0, 8})), G.WriteBackCycles / 2, 0.05);
+  EXPECT_GT(G.WriteBackCycles, 5 * Stream);
+}
+
+TEST(Dram, SectorsWrittenInPartAreReadFirst) {
+  auto fill = [](const Launched &K) {
+    const RegularTraffic R = K.dram().Regular;
+    return R.FillBytes / R.WriteBytes;
+  };
+  EXPECT_NEAR(fill(stores(32, {0})), 1, 0.01);
+  EXPECT_NEAR(fill(stores(8, {0, 1})), 0, 0.01) << "by two stores";
+  EXPECT_NEAR(fill(stores(64, {0, 1, 2, 3, 4, 5, 6, 7, 8})), 0.5, 0.01) << "one sector of two";
+  Launched Loaded(threads("mul.wide.s32 %rd2, %r1, 32;\nadd.s64 %rd3, %rd1, %rd2;\nld.global.f32 %f1, [%rd3+4];\n"
+                          "st.global.f32 [%rd3], %f1;\n"), 1 << 24);
+  EXPECT_EQ(fill(Loaded), 0) << "it is there";
+}
+
 TEST(Dram, AWholeRecordThatIsGatheredOpensOneRow) {
   auto scatter = [](const std::vector<Load> &Fields) {
     return Launched(kernel({.Stride = 512, .Gather = true}, Fields)).dram().Random.LoadScatter;

@@ -438,6 +438,22 @@ static double conflictSectorCycles(size_t Bytes) {
   return std::max(0.0, cycles(Early - Late)) * Gpu.multiProcessorCount / (double(Blocks) * 8 * SectorsPerWarp);
 }
 
+/// Each lane writes a sector, Apart of them from one to the next.
+__global__ void storeApart(uint4 *Data, size_t Apart) {
+  uint4 *P = Data + (size_t(blockIdx.x) * blockDim.x + threadIdx.x) * Apart * 2;
+  P[0] = P[1] = make_uint4(1, 2, 3, 4);
+}
+
+/// Cycles of an SM for a line of which one sector is written, alone in its row of DRAM.
+static double writeBackCycles(size_t Bytes) {
+  constexpr size_t Apart = 32;
+  unsigned Blocks = unsigned(Bytes / 32 / Apart / 256);
+  auto *Data = allocate<uint4>(Bytes / 16);
+  double Ms = time([&] { storeApart<<<Blocks, 256>>>(Data, Apart); });
+  CHECK(cudaFree(Data));
+  return cycles(Ms) * Gpu.multiProcessorCount / (double(Blocks) * 256);
+}
+
 /// Every warp adds to one counter, once: ptxas lets one lane do it.
 __global__ void countUp(unsigned *Counter, unsigned *Out) {
   if (atomicAdd(Counter, 1u) == ~0u)
@@ -503,6 +519,7 @@ int main() {
   number("RandomHitCycles", Random.HitCycles, "a sector that L2 holds");
   number("RandomSectorCycles", Random.SectorCycles, "a second sector of a granule");
   number("RandomGranuleCycles", Random.GranuleCycles, "a granule, without its first sector");
+  number("WriteBackCycles", writeBackCycles(Large), "a line of which one sector is written, alone in 1,024 bytes");
   number("TlbBytes", Random.TlbBytes, "range of random reads that need no page table");
   number("TranslationCycles", Random.TranslationCycles, "a lane's random access beyond that");
   number("ConflictSectorCycles", conflictSectorCycles(Large), "a sector written in part while its line comes from DRAM");
