@@ -139,7 +139,7 @@ struct ExecuteLimits {
   uint64_t MaxInstructions = 400000; ///< warp-wide; twice as many end the run wherever it is
   /// Trips after which a loop whose exit depends on loaded or float data leaves.
   uint64_t DataLoopTrips = 16;
-  /// The same of a loop that looks for something, as for a key in a hash table that is half full.
+  /// Of a lane, in the mean, in a loop that looks for something, as for a key in a hash table that is half full.
   uint64_t SearchTrips = 2;
   /// Of a walk the requests before this trip are left out, but for the very first
   /// trip: all walks start at one element.

@@ -38,7 +38,7 @@ private:
   /// Lanes of \p Mask that take the branch, given those whose predicate holds.
   uint32_t decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, uint32_t Taken);
   /// Lanes that run the body of a branch that data decides, by its probability.
-  uint32_t drawBody(const BranchInfo &Info, double Probability) const;
+  uint32_t drawLanes(const BranchInfo &Info, double Probability) const;
   /// The same for a branch around a loop that depends on data: the loop runs.
   uint32_t enterLoop(const BranchInfo &Info, const MicroOp &Op, uint32_t Unknown, uint32_t Taken) const;
   /// The same seen from the loop: which lanes stay.

@@ -4,6 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <bit>
+#include <cmath>
 
 using namespace restride::ptx;
 
@@ -55,10 +56,13 @@ uint32_t Warp::stayOnData(const BranchInfo &Info, uint32_t Stay, uint32_t Unknow
   const bool ExitLeavesFunction = Info.Leaves == (Info.TakenExits ? 1 : 2);
   if (!Info.IsCounted && ExitLeavesFunction && L.HasOtherExit)
     return Stay | Unknown; // a guard inside the loop
-  const uint64_t Most = L.Searches ? Limits.SearchTrips : Limits.DataLoopTrips;
-  const uint64_t Cap = std::max<uint64_t>(Most / (Info.IsCounted ? L.Unroll : 1), 1);
+  const uint64_t Cap = std::max<uint64_t>(Limits.DataLoopTrips / (Info.IsCounted ? L.Unroll : 1), 1);
   if (Loops.trips(Info.ExitLoop) >= Cap)
     return Stay & ~Unknown;
+  if (L.Searches) { // each lane finds what it looks for on its own; as a rule there are two ways out
+    const double OfAll = 1 - 1 / double(Limits.SearchTrips);
+    return (Stay & ~Unknown) | (Unknown & drawLanes(Info, L.HasOtherExit ? std::sqrt(OfAll) : OfAll));
+  }
   if (Info.IsCounted && L.Inductions.Test->Stay == Relation::NotEqual) {
     // What an unrolled loop leaves over counts down from a few: as computed.
     const ExitTest &T = *L.Inductions.Test;
@@ -87,7 +91,7 @@ uint32_t Warp::enterLoop(const BranchInfo &Info, const MicroOp &Op, uint32_t Unk
   return (Taken & ~Unknown) | (Op.GuardNegated ? Unknown & ~Holds : Holds);
 }
 
-uint32_t Warp::drawBody(const BranchInfo &Info, double Probability) const {
+uint32_t Warp::drawLanes(const BranchInfo &Info, double Probability) const {
   const uint64_t Block = uint64_t(&Info - P.Branches.data());
   const uint64_t Seed = ((linearBlock(BlockIndex) * warpsPerBlock() + Number) << 32) + (Block << 24) + Trace.BlockVisits[Block];
   uint32_t Out = 0;
@@ -111,7 +115,7 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
     if (llvm::any_of(Info.Parameters, [&](unsigned Position) { return isAssumed(Position); }))
       return Info.Leaves == 1 ? 0 : Mask; // a bounds check: it holds
     if (Info.Body && Unknown && Facts.BodyProbability) {
-      const uint32_t Body = drawBody(Info, *Facts.BodyProbability);
+      const uint32_t Body = drawLanes(Info, *Facts.BodyProbability);
       return (Taken & ~Unknown) | (Unknown & (Info.Body == 1 ? Body : ~Body));
     }
     return Taken;
