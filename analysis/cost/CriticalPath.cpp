@@ -147,6 +147,16 @@ private:
 
 } // namespace
 
+/// Whether \p Region is the whole body of a loop, but for a jump back.
+static bool isLoopBody(const ptx::Function &F, const ptx::ControlFlow &C, ArrayRef<unsigned> Region) {
+  const int L = C.LoopOf[Region.front()];
+  return L >= 0 && C.Loops[L].Header == Region.front() && all_of(C.Loops[L].Blocks, [&](unsigned B) {
+           const ptx::Block &Block = C.Blocks[B];
+           return is_contained(Region, B) ||
+                  (Block.End == Block.Begin + 1 && F.Body[Block.Begin].Op == ptx::Opcode::Bra);
+         });
+}
+
 IssueOrder issueOrder(const ptx::Function &F, const ptx::ControlFlow &C) {
   IssueOrder Out;
   Out.Segments.resize(F.Body.size());
@@ -174,6 +184,10 @@ IssueOrder issueOrder(const ptx::Function &F, const ptx::ControlFlow &C) {
         Out.LateLoads[I] = std::move(It->second);
       }
     }
+    if (isLoopBody(F, C, Region))
+      for (auto &[Store, Next] : nextTripLoads(F, Order))
+        if (Out.Waits[Store])
+          append_range(Out.LateLoads[Store], Next);
     Segment = Last + 1;
   }
   return Out;

@@ -78,4 +78,25 @@ DenseMap<unsigned, SmallVector<unsigned>> lateLoads(const ptx::Function &F, Arra
   return Out;
 }
 
+DenseMap<unsigned, SmallVector<unsigned>> nextTripLoads(const ptx::Function &F, ArrayRef<unsigned> Order) {
+  DenseMap<unsigned, SmallVector<unsigned>> Out;
+  auto splits = [&](unsigned I) { return splitsBlock(F.Body[I]); };
+  const auto FirstSplit = find_if(Order, splits);
+  if (FirstSplit == Order.end())
+    return Out;
+  const size_t LastSplit = size_t(Order.rend() - find_if(reverse(Order), splits)); // its place
+  StoreOrder Stores;
+  for (size_t At = 1; At <= Order.size(); ++At)
+    Stores.issued(F.Body[Order[At - 1]], double(At));
+  for (auto Next = Order.begin(); Next != FirstSplit; ++Next) {
+    const ptx::Instruction &I = F.Body[*Next];
+    if (I.isLoad() && latencyClass(I).empty())
+      for (size_t Store = std::max(LastSplit + 1, size_t(Stores.earliest(I)) + 1); Store <= Order.size(); ++Store)
+        if (F.Body[Order[Store - 1]].isStore())
+          Out[Order[Store - 1]].push_back(*Next);
+    Stores.issued(I, double(Order.size() + 1 + size_t(Next - Order.begin())));
+  }
+  return Out;
+}
+
 } // namespace restride::cost

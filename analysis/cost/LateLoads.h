@@ -19,4 +19,8 @@ namespace restride::cost {
 /// between which no branch stays, in the compiler's order.
 llvm::DenseMap<unsigned, llvm::SmallVector<unsigned>> lateLoads(const ptx::Function &F, llvm::ArrayRef<unsigned> Order);
 
+/// The same of loads of the next trip, if \p Order is the body of a loop: nvcc unrolls it, and from the last division of
+/// a trip to the first of the next all is one block, with the loads in front.
+llvm::DenseMap<unsigned, llvm::SmallVector<unsigned>> nextTripLoads(const ptx::Function &F, llvm::ArrayRef<unsigned> Order);
+
 } // namespace restride::cost

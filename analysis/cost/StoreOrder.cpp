@@ -52,6 +52,11 @@ void StoreOrder::define(const Instruction &I) {
     Value = placeOf(I.Src[0].Reg);
     if (Adds)
       Value.Offset += I.Op == Opcode::Add ? I.Src[1].Imm : -I.Src[1].Imm;
+  } else if (I.Op == Opcode::Add && I.Src.size() == 2 && I.Guard < 0 && I.Src[0].K == Operand::Register &&
+             I.Src[1].K == Operand::Register) {
+    Place A = placeOf(I.Src[0].Reg), B = placeOf(I.Src[1].Reg);
+    Value.Root = Sums.try_emplace(std::minmax(A.Root, B.Root), Value.Root).first->second;
+    Value.Offset = A.Offset + B.Offset;
   }
   for (const Operand &D : I.Dest)
     if (D.Reg >= 0)

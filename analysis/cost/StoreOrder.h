@@ -43,6 +43,7 @@ private:
   void define(const ptx::Instruction &I);
 
   llvm::DenseMap<int, Place> Places; ///< by register
+  llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> Sums; ///< of two roots
   std::vector<Write> Writes;
   unsigned Defined = 0;
   double Fence = 0; ///< cycle of the last barrier or sequence
