@@ -3,11 +3,11 @@
 namespace restride::cost {
 
 DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const Sample &S, const Reuse &L1,
-                        const Gpu &G, const ptx::LaunchFacts &Facts, double KnownFootprint, double Launches,
+                        const Gpu &G, const ptx::LaunchFacts &Facts, double Launches,
                         const ptx::ExecuteLimits &Limits) {
   const uint64_t Blocks = Runner.blocks();
   TouchedRanges Touched(F);
-  RandomLines Random;
+  RandomLines Random(G);
   for (uint64_t Block : {uint64_t(0), Blocks / 3, Blocks - 1})
     for (unsigned Warp : {0u, Runner.warpsPerBlock() - 1}) {
       const ptx::WarpTrace T = Runner.run(Block, Warp, Limits);
@@ -16,7 +16,7 @@ DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const 
       Random.add(W);
     }
   return {regularTraffic(F, Runner, S, L1, G, Touched, Launches, Limits),
-          randomTraffic(F, S, L1, Random, G, Facts, KnownFootprint)};
+          randomTraffic(F, S, L1, Random, G, Facts)};
 }
 
 } // namespace restride::cost

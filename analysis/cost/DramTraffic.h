@@ -11,9 +11,9 @@ struct DramTraffic {
   RandomTraffic Random;
 };
 
-/// Of a kernel that is launched \p Launches times. \p KnownFootprint caps the range of random accesses, bytes; 0: unknown.
+/// Of a kernel that is launched \p Launches times.
 DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const Sample &S, const Reuse &L1,
-                        const Gpu &G, const ptx::LaunchFacts &Facts, double KnownFootprint, double Launches,
+                        const Gpu &G, const ptx::LaunchFacts &Facts, double Launches,
                         const ptx::ExecuteLimits &Limits);
 
 } // namespace restride::cost

@@ -18,48 +18,74 @@ namespace restride::cost {
 void RandomLines::add(const WarpFootprint &W) {
   for (const RequestFootprint &R : W.Requests)
     for (const SectorTouch &T : R.Random ? W.touches(R) : ArrayRef<SectorTouch>())
-      Lines[T.Sector * SectorBytes >> ptx::RangeBits].push_back(lineOf(T.Sector));
+      Granules[T.Sector * SectorBytes >> ptx::RangeBits].push_back(T.Sector / granuleSectors(G));
 }
 
-/// Bytes of all lines between the first and the last of \p Seen.
-static double lineSpan(ArrayRef<uint64_t> Seen) {
-  auto [Low, High] = std::minmax_element(Seen.begin(), Seen.end());
-  return double(*High - *Low + 1) * LineBytes;
+static uint64_t granulesPerLine(const Gpu &G) { return std::max<uint64_t>(1, LineBytes / SectorBytes / granuleSectors(G)); }
+
+/// Bytes of all lines between the first and the last of \p Granules.
+static double lineSpan(ArrayRef<uint64_t> Granules, uint64_t PerLine) {
+  auto [Low, High] = std::minmax_element(Granules.begin(), Granules.end());
+  return double(*High / PerLine - *Low / PerLine + 1) * LineBytes;
 }
 
-/// Of all lines, by the period of which the fewest remainders are seen. \p Seen: distinct, ascending.
-static double touchedShare(ArrayRef<uint64_t> Seen) {
-  constexpr unsigned Longest = 128; // lines: a tile of 128 records of 128 bytes
-  constexpr size_t Each = 4;        // samples for a remainder that is not seen to mean something
-  const size_t Step = Seen.size() / (2 * Each * Longest) | 1;
-  double Least = 1;
-  for (unsigned Period = 2; Period <= Longest && Period * Each * Step <= Seen.size(); ++Period) {
-    std::bitset<Longest> Remainders;
-    for (size_t K = 0; K < Seen.size(); K += Step)
-      Remainders.set(Seen[K] % Period);
-    const double Missing = Period - double(Remainders.count());
-    const double ByChance = Period * std::exp(-double(Seen.size() / Step) / Period);
-    if (Missing > ByChance + 3 * std::sqrt(ByChance))
-      Least = std::min(Least, double(Remainders.count()) / Period);
+/// Of all lines, by the period of which the fewest remainders are seen; and granules that are seen of each of these.
+/// \p Granules: distinct, ascending.
+static std::pair<double, double> touchedShare(ArrayRef<uint64_t> Granules, uint64_t PerLine) {
+  constexpr unsigned Longest = 128, MostPerLine = 4; // lines: a tile of 128 records of 128 bytes
+  constexpr size_t Each = 4; // samples for a remainder that is not seen to mean something
+  const size_t Step = Granules.size() / (2 * Each * Longest) | 1;
+  auto lines = [&](unsigned Period) { // remainders of lines, and of granules
+    std::bitset<Longest> Lines;
+    std::bitset<Longest * MostPerLine> Parts;
+    for (size_t K = 0; K < Granules.size(); K += Step) {
+      Lines.set(Granules[K] / PerLine % Period);
+      Parts.set(Granules[K] % (Period * PerLine));
+    }
+    return std::pair(double(Lines.count()), double(Parts.count()));
+  };
+  auto [Least, Parts] = lines(1);
+  for (unsigned Period = 2; Period <= Longest && Period * Each * Step <= Granules.size(); ++Period) {
+    auto [Seen, SeenParts] = lines(Period);
+    const double Missing = Period - Seen, ByChance = Period * std::exp(-double(Granules.size() / Step) / Period);
+    if (Missing > ByChance + 3 * std::sqrt(ByChance) && Seen / Period < Least) {
+      Least = Seen / Period;
+      Parts = SeenParts / Seen;
+    }
   }
-  return Least;
+  return {Least, Parts};
 }
 
 double RandomLines::span() const {
   double Sum = 0;
-  for (const auto &[Pointer, Seen] : Lines)
-    Sum += lineSpan(Seen);
+  for (const auto &[Pointer, Seen] : Granules)
+    Sum += lineSpan(Seen, granulesPerLine(G));
   return Sum;
 }
 
-double RandomLines::bytes() const {
-  double Sum = 0;
-  for (auto [Pointer, Seen] : Lines) {
+RandomLines::Touched RandomLines::touched() {
+  const uint64_t PerLine = granulesPerLine(G);
+  Touched All;
+  double Parts = 0;
+  for (auto &[Pointer, Seen] : Granules) {
     llvm::sort(Seen);
     Seen.erase(llvm::unique(Seen), Seen.end());
-    Sum += lineSpan(Seen) * touchedShare(Seen);
+    auto [Share, OfEach] = touchedShare(Seen, PerLine);
+    const double Bytes = lineSpan(Seen, PerLine) * Share;
+    All.Bytes += Bytes;
+    Parts += Bytes * OfEach;
   }
-  return Sum;
+  if (All.Bytes > 0)
+    All.GranulesPerLine = Parts / All.Bytes;
+  return All;
+}
+
+double randomHitShare(const RandomLines::Touched &Lines, const Gpu &G) {
+  constexpr double Steepness = 4.5;
+  if (G.L2RandomBytes <= 0)
+    return 0;
+  const double LineHeld = std::pow(1 + std::pow(Lines.Bytes / G.L2RandomBytes, Steepness), -1 / Steepness);
+  return LineHeld / (LineHeld + Lines.GranulesPerLine * (1 - LineHeld));
 }
 
 /// Fields of one element, and of one tile, are translated together: sectors that hold them.
@@ -89,7 +115,6 @@ static void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G
           Granules.insert(T.Sector / GranuleSectors);
           continue;
         }
-        D.StoreSectors += Scale;
         if (!I.isStore()) {
           D.AtomicSectors += Scale;
           continue;
@@ -145,8 +170,8 @@ static double randomMisses(const Sample &S, const Reuse &L1) {
   return Sum;
 }
 
-RandomTraffic randomTraffic(const ptx::Function &F, const Sample &S, const Reuse &L1, const RandomLines &Lines,
-                            const Gpu &G, const ptx::LaunchFacts &Facts, double KnownFootprint) {
+RandomTraffic randomTraffic(const ptx::Function &F, const Sample &S, const Reuse &L1, RandomLines &Lines,
+                            const Gpu &G, const ptx::LaunchFacts &Facts) {
   RandomTraffic D;
   randomAccesses(F, S, G, D);
   D.LoadScatter = D.LoadGranules > 0 ? loadScatter(F, S, G) : 1;
@@ -155,14 +180,12 @@ RandomTraffic randomTraffic(const ptx::Function &F, const Sample &S, const Reuse
     D.LoadGranules *= Missed / D.LoadSectors;
     D.LoadSectors = Missed;
   }
-  double Range = Lines.bytes();
+  RandomLines::Touched Touched = Lines.touched();
   // Touched granules of the whole array: of each element as much as a lane touches.
-  double PerElement = std::max(D.LoadGranules, D.DirtyGranules) * G.DramGranule / WarpLanes;
+  const double PerElement = std::max(D.LoadGranules, D.DirtyGranules) / WarpLanes * LineBytes / Touched.GranulesPerLine;
   if (PerElement > 0)
-    Range = std::min(Range, PerElement * Facts.Elements);
-  if (KnownFootprint > 0)
-    Range = std::min(Range, KnownFootprint);
-  D.MissShare = Range > G.L2RandomBytes ? 1 - G.L2RandomBytes / Range : 0;
+    Touched.Bytes = std::min(Touched.Bytes, PerElement * Facts.Elements);
+  D.MissShare = 1 - randomHitShare(Touched, G);
   double Span = Lines.span();
   D.Translations *= Span > G.TlbBytes ? 1 - G.TlbBytes / Span : 0;
   return D;

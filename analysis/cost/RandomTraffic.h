@@ -14,23 +14,32 @@ namespace restride::cost {
 /// field of tiles, or of large records, come in a period, and L2 holds no others.
 class RandomLines {
 public:
+  explicit RandomLines(const Gpu &G) : G(G) {}
+
   void add(const WarpFootprint &W);
 
   /// Bytes of all lines between the first and the last, by pointer.
   double span() const;
 
-  /// Of those of them that are touched.
-  double bytes() const;
+  struct Touched {
+    double Bytes = 0;           ///< of lines
+    double GranulesPerLine = 1; ///< that are asked for, of a line
+  };
+  Touched touched();
 
 private:
-  std::map<uint64_t, std::vector<uint64_t>> Lines;
+  const Gpu &G;
+  std::map<uint64_t, std::vector<uint64_t>> Granules;
 };
+
+/// Probability that L2 holds a granule out of so many lines. It gives up lines and fetches granules: one of a line that
+/// is there may not be.
+double randomHitShare(const RandomLines::Touched &Lines, const Gpu &G);
 
 /// Per warp of the launch.
 struct RandomTraffic {
   double LoadSectors = 0;         ///< distinct
   double LoadGranules = 0;        ///< distinct
-  double StoreSectors = 0;        ///< of all requests, atomics too
   double AtomicSectors = 0;       ///< of all requests
   double PartialStoreSectors = 0; ///< of all requests, to sectors that they leave partly written
   double DirtyGranules = 0;       ///< distinct, written by stores
@@ -39,8 +48,7 @@ struct RandomTraffic {
   double Translations = 0;        ///< of random addresses, that the TLB does not hold
 };
 
-/// \p KnownFootprint caps the range of random accesses, bytes; 0: unknown.
-RandomTraffic randomTraffic(const ptx::Function &F, const Sample &S, const Reuse &L1, const RandomLines &Lines,
-                            const Gpu &G, const ptx::LaunchFacts &Facts, double KnownFootprint);
+RandomTraffic randomTraffic(const ptx::Function &F, const Sample &S, const Reuse &L1, RandomLines &Lines,
+                            const Gpu &G, const ptx::LaunchFacts &Facts);
 
 } // namespace restride::cost

@@ -88,8 +88,6 @@ struct KernelLaunch {
   ptx::LaunchFacts Facts;
   double Calls = 1;               ///< how often it runs, weight in the total
   std::vector<std::string> Notes; ///< what was assumed about the launch
-  /// The whole device footprint of the candidate's arrays, bytes; 0: unknown.
-  uint64_t FootprintBytes = 0;
   unsigned Registers = 0; ///< per thread, from ptxas; 0: estimated from the PTX
 };
 

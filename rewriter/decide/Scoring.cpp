@@ -61,14 +61,10 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
     const Candidate &C = P.Candidates[I];
     if (!isTakenBy(C, L))
       continue;
-    if (C.declared()) { // says nothing of how many threads there are
-      if (C.Lives != Memory::Shared)
-        Out.FootprintBytes += uint64_t(C.Elements.Count) * C.Type.Size;
+    if (C.declared()) // says nothing of how many threads there are
       continue;
-    }
     double Count = C.Elements.Count > 0 ? C.Elements.Count : Assumed;
     Elements = std::max(Elements, Count);
-    Out.FootprintBytes += Layouts[I]->allocationBytes(C.Type, uint64_t(Count));
     for (const KernelParameter &K : C.Kernels)
       if (K.Position && K.Kernel == L.Kernel) {
         std::vector<std::vector<ptx::ArrayPlace>> &Arrays = Out.Facts.Arrays;

@@ -38,7 +38,7 @@ struct Launched {
   Reuse reuse(const ptx::ExecuteLimits &Limits = {}) const { return simulate(f(), sample(f(), Facts), *Runner, G, 8, 1, Limits); }
   /// Of \p Launches on the same data.
   DramTraffic dram(double Launches = 1, const ptx::ExecuteLimits &Limits = {}) const {
-    return dramTraffic(f(), *Runner, sample(f(), Facts), reuse(Limits), G, Facts, 0, Launches, Limits);
+    return dramTraffic(f(), *Runner, sample(f(), Facts), reuse(Limits), G, Facts, Launches, Limits);
   }
 
   ptx::Module M;
@@ -215,7 +215,7 @@ TEST(Reuse, SomeWarpsTellWhatLongLoopsFind) {
   const Reuse R = K.reuse(Short);
   EXPECT_GT(R.Limits.MaxRequests, 40u);
   auto missed = [&](const Reuse &R) { return loadOf(K, R, 0).MissSectors / loadOf(K, R, 0).Requests; };
-  EXPECT_NEAR(missed(R) / missed(K.reuse()), 1, 0.2);
+  EXPECT_NEAR(missed(R) / missed(K.reuse()), 1, 0.3);
 }
 
 TEST(Dram, LaterTripsFindWhatTheFirstFetched) {
@@ -260,10 +260,11 @@ TEST(Dram, RandomLinesThatOneFieldOfATileLeavesOutAreNotInL2) {
                    "st.global.f32 [%rd3], %f1;\n");
   };
   constexpr int64_t N = 1 << 22;
-  EXPECT_EQ(Launched(gather(4), N).dram().Random.MissShare, 0);
-  EXPECT_EQ(Launched(gather(7), N).dram().Random.MissShare, 0); // runs of four lines
-  EXPECT_GT(Launched(gather(0), N).dram().Random.MissShare, 0.5); // records: all lines
-  EXPECT_GT(Launched(gather(3), N).dram().Random.MissShare, 0.1); // every second one
+  auto missed = [&](unsigned TileShift) { return Launched(gather(TileShift), N).dram().Random.MissShare; };
+  EXPECT_LT(missed(4), 0.1);
+  EXPECT_LT(missed(7), 0.1);                  // runs of four lines
+  EXPECT_NEAR(missed(0), 0.82, 0.03);         // records: all granules of 128 MB
+  EXPECT_LT(missed(3), missed(0) - 0.3);      // a granule of every second line
 }
 
 TEST(Reuse, NothingHitsWithoutL1) {
@@ -390,14 +391,25 @@ TEST(Dram, GathersFetchAGranulePerLane) {
   DramTraffic D = Gather.dram();
   EXPECT_NEAR(D.Random.LoadGranules, 32, 0.5);
   EXPECT_NEAR(D.Random.LoadSectors, 32, 0.5);
-  EXPECT_NEAR(D.Random.MissShare, 1 - Gather.G.L2RandomBytes / (128 << 20), 0.02);
+  EXPECT_NEAR(D.Random.MissShare, 0.82, 0.03) << "as counted on an H200";
   EXPECT_DOUBLE_EQ(D.Regular.ReadBytes, 128) << "the indices themselves";
 }
 
 TEST(Dram, AGatherFromASmallTableStaysInL2) {
   Launched K(kernel({.Stride = 4, .Gather = true}, {{0, 1}}));
   K.Facts.Elements = 1 << 20;
-  EXPECT_EQ(K.dram().Random.MissShare, 0);
+  EXPECT_LT(K.dram().Random.MissShare, 0.001);
+}
+
+TEST(Dram, L2HoldsLinesAndFetchesGranules) {
+  // Counted on an H200: of 4 bytes of each line, and of any word, at so many megabytes.
+  const std::tuple<double, double, double> Missed[] = {
+      {24, 0, 0}, {40, 0.16, 0.27}, {48, 0.26, 0.42}, {64, 0.42, 0.60}, {96, 0.60, 0.75}, {128, 0.70, 0.82}, {256, 0.85, 0.92}};
+  const Gpu G = stores(4, {0}).G;
+  for (auto [Megabytes, OneOfLine, All] : Missed) {
+    EXPECT_NEAR(1 - randomHitShare({Megabytes * (1 << 20), 1}, G), OneOfLine, 0.05) << Megabytes;
+    EXPECT_NEAR(1 - randomHitShare({Megabytes * (1 << 20), 2}, G), All, 0.05) << Megabytes;
+  }
 }
 
 } // namespace

@@ -401,16 +401,15 @@ static RandomCosts randomCosts(size_t Most) {
   Out.Granule = Near < 0.9 * Far ? 64 : Near > 1.5 * One ? 32 : 128;
   Out.SectorCycles = Out.Granule == 32 ? 0 : std::max(0.0, Near - One);
   Out.GranuleCycles = std::max(0.0, One - Out.SectorCycles);
-  // time(F) = miss - (miss - hit) * capacity / F, from three footprints F.
-  const double Hit = Out.HitCycles = gatherCycles(Data, L2 / 8, 0, Sink);
-  double F2 = std::min(8.0 * L2, double(Bytes)), F1 = F2 / 4;
-  double T1 = gatherCycles(Data, size_t(F1), 0, Sink), T2 = gatherCycles(Data, size_t(F2), 0, Sink);
-  double Slope = (T2 - T1) / (1 / F1 - 1 / F2), Miss = T1 + Slope / F1;
-  Out.L2Bytes = Miss > Hit ? std::clamp(Slope / (Miss - Hit), 0.0, double(Gpu.l2CacheSize)) : Gpu.l2CacheSize;
+  Out.HitCycles = gatherCycles(Data, L2 / 8, 0, Sink);
+  // time(F) = miss * (1 - capacity / F), from two footprints F that DRAM serves.
+  const double F2 = std::min(8.0 * L2, double(Bytes)), F1 = F2 / 4;
+  const double Ratio = gatherCycles(Data, size_t(F1), 0, Sink) / gatherCycles(Data, size_t(F2), 0, Sink);
+  Out.L2Bytes = std::clamp((1 - Ratio) / (1 / F1 - Ratio / F2), 0.0, double(Gpu.l2CacheSize));
   // Lines that L2 holds, far apart: time(R) = translation * (1 - capacity / R), from two ranges R.
   unsigned Apart = unsigned(Bytes / (L2 / 8) * 128);
   double Whole = gatherCycles(Data, Bytes, 0, Sink, Apart), Half = gatherCycles(Data, Bytes / 2, 0, Sink, Apart / 2);
-  if (Whole > 1.1 * Hit && Whole > 1.01 * Half && 2 * Whole > Half) {
+  if (Whole > 1.1 * Out.HitCycles && Whole > 1.01 * Half && 2 * Whole > Half) {
     Out.TranslationCycles = 2 * Whole - Half;
     Out.TlbBytes = Bytes * (1 - Whole / Out.TranslationCycles);
   }
