@@ -85,6 +85,7 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
   W.DramBytes = Near.ReadBytes + Near.FillBytes + Near.WriteBytes;
   W.DramCycles = Near.ReadBytes * std::lerp(Stream, ReadAlone, Near.ReadScatter) + Near.FillBytes * Stream +
                  Near.WriteBytes * std::max(Stream, Near.SectorWriteCycles / SectorBytes);
+  W.FillShare = Near.WriteBytes > 0 ? Near.FillBytes / Near.WriteBytes * Near.MissShare : 0;
   const RandomTraffic &Far = D.Random;
   // Beside what L2 takes for them: gathers from 32 to 256 MB took 0.86 to 1.18 of what this says.
   constexpr double HitShare = 0.5;
@@ -126,7 +127,7 @@ Terms waveTerms(const WarpDemand &W, const Wave &Wave, unsigned WarpsPerBlock, c
   T.L2 = Warps * overlapped(overlapped(Read, Written, G.PNorm), Share * W.Atomics * G.Sms * G.AtomicCycles, G.PNorm);
   // Addresses are translated while others wait for their data.
   double Random = std::max(W.RandomHits * G.RandomHitCycles + W.RandomCycles, W.Translations * G.TranslationCycles);
-  T.Dram = Share * Warps * (W.DramCycles + Random);
+  T.Dram = Share * Warps * (W.DramCycles + Random + W.FillShare * W.StorePackets * G.StoreSectorCycles);
   T.Latency = G.WaveCycles + W.PathCycles * G.LatencyFactor;
   return T;
 }
