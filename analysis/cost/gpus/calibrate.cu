@@ -403,7 +403,7 @@ static RandomCosts randomCosts(size_t Most) {
   Out.GranuleCycles = std::max(0.0, One - Out.SectorCycles);
   Out.HitCycles = gatherCycles(Data, L2 / 8, 0, Sink);
   // time(F) = miss * (1 - capacity / F), from two footprints F that DRAM serves.
-  const double F2 = std::min(16.0 * L2, double(Bytes)), F1 = F2 / 4;
+  const double F2 = std::min(8.0 * L2, double(Bytes)), F1 = F2 / 4;
   const double Ratio = gatherCycles(Data, size_t(F1), 0, Sink) / gatherCycles(Data, size_t(F2), 0, Sink);
   Out.L2Bytes = std::clamp((1 - Ratio) / (1 / F1 - Ratio / F2), 0.0, double(Gpu.l2CacheSize));
   // Lines that L2 holds, far apart: time(R) = translation * (1 - capacity / R), from two ranges R.
@@ -506,7 +506,7 @@ int main() {
   number("L1Bytes", l1Bytes(L1, InL2), "largest chain of loads that stays in L1");
   number("L2Bytes", l2Knee(), "copies of more than this fall behind half of the way to DRAM's speed");
   number("L2ResidentBytes", l2ResidentBytes(), "of reads, launch after launch, half are found");
-  number("L2RandomBytes", Random.L2Bytes, "from the rates of random reads of 4 and 16 times L2");
+  number("L2RandomBytes", Random.L2Bytes, "from the rates of random reads of 2 and 8 times L2");
   number("L1Latency", L1, "");
   number("L2Latency", InL2, "");
   std::printf("DramLatency: %.0f  # half of the warps waiting for DRAM too; %.0f on an idle GPU\n", Loaded, Idle);
