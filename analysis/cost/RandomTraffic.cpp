@@ -34,20 +34,25 @@ static double lineSpan(ArrayRef<uint64_t> Granules, uint64_t PerLine) {
 static std::pair<double, double> touchedShare(ArrayRef<uint64_t> Granules, uint64_t PerLine) {
   constexpr unsigned Longest = 128, MostPerLine = 4; // lines: a tile of 128 records of 128 bytes
   constexpr size_t Each = 4; // samples for a remainder that is not seen to mean something
-  const size_t Step = Granules.size() / (2 * Each * Longest) | 1;
+  // Drawn: each third would be of one field, where three are read of each record.
+  const size_t OneIn = Granules.size() / (2 * Each * Longest) + 1;
+  std::vector<uint64_t> Drawn;
+  for (auto [K, Granule] : enumerate(Granules))
+    if (scattered(K) % OneIn == 0)
+      Drawn.push_back(Granule);
   auto lines = [&](unsigned Period) { // remainders of lines, and of granules
     std::bitset<Longest> Lines;
     std::bitset<Longest * MostPerLine> Parts;
-    for (size_t K = 0; K < Granules.size(); K += Step) {
-      Lines.set(Granules[K] / PerLine % Period);
-      Parts.set(Granules[K] % (Period * PerLine));
+    for (uint64_t Granule : Drawn) {
+      Lines.set(Granule / PerLine % Period);
+      Parts.set(Granule % (Period * PerLine));
     }
     return std::pair(double(Lines.count()), double(Parts.count()));
   };
   auto [Least, Parts] = lines(1);
-  for (unsigned Period = 2; Period <= Longest && Period * Each * Step <= Granules.size(); ++Period) {
+  for (unsigned Period = 2; Period <= Longest && Period * Each <= Drawn.size(); ++Period) {
     auto [Seen, SeenParts] = lines(Period);
-    const double Missing = Period - Seen, ByChance = Period * std::exp(-double(Granules.size() / Step) / Period);
+    const double Missing = Period - Seen, ByChance = Period * std::exp(-double(Drawn.size()) / Period);
     if (Missing > ByChance + 3 * std::sqrt(ByChance) && Seen / Period < Least) {
       Least = Seen / Period;
       Parts = SeenParts / Seen;
