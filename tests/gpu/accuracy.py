@@ -15,12 +15,14 @@ from pathlib import Path
 
 import accuracy_page
 import cases
+import draw
 import variants
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-# Folder of programs of each CSV.
-SETS = {"programs-h200.csv": HERE / "programs", "samples-h200.csv": ROOT / "samples"}
+DRAWN = "drawn-h200.csv"
+# Folder of programs of each CSV; none: draw.py writes them.
+SETS = {"programs-h200.csv": HERE / "programs", "samples-h200.csv": ROOT / "samples", DRAWN: None}
 # The kernels that the profile's fitted constants were found on. All else is unseen.
 FITTED = frozenset("all_16 all_3 all_4 all_7 atomic_2 chunk16_4 chunk64_3 gather_1_of_8 gather_all_4 gather_all_7 "
                    "gather_all_8 heavy hotcold idw mm nbody one_of_8 scatter_4 scatter_8 stencil syr2k two_of_16 "
@@ -72,9 +74,19 @@ def ask(options, originals):
         return [failure for failure in pool.map(one, jobs) if failure]
 
 
+def sources(options, csv_name, programs):
+    """The programs of a set, in no folder of the project if they were drawn."""
+    folder = SETS[csv_name]
+    if not folder:
+        folder = options.reports / "drawn"
+        draw.write(folder, programs)
+    return variants.find_originals(folder, tuple(programs))
+
+
 def group_of(program, csv_name):
-    if csv_name.startswith("samples"):
-        return "samples"
+    for group in ("samples", "drawn"):
+        if csv_name.startswith(group):
+            return group
     return "fitted" if program in FITTED else "unseen"
 
 
@@ -101,7 +113,7 @@ def main(argv=None):
         machines[path.name] = note.read_text().strip() if note.exists() else "machine not recorded"
     if options.restride:
         originals = [(name, original) for name, times in measured.items() if name in SETS
-                     for original in variants.find_originals(SETS[name], tuple(times))]
+                     for original in sources(options, name, times)]
         failures = ask(options, originals)
         for program, message in failures:
             print(f"{program}: {message}", file=sys.stderr)

@@ -9,7 +9,7 @@ import summary
 MODEL = ("clang", "throughput")
 NVCC = ("nvcc", "throughput")
 THESIS = ("clang", "thesis")
-GROUPS = {"unseen": "unseen programs", "samples": "samples (unseen)", "fitted": "programs of the kernels that the constants were fitted on"}
+GROUPS = {"unseen": "unseen programs", "drawn": "programs drawn at random (unseen)", "samples": "samples (unseen)", "fitted": "programs of the kernels that the constants were fitted on"}
 RULES = {
     "always SoA": judges.always("soa"),
     "always AoS": lambda case: judges.Choice(case, "aos" if "aos" in case.times_ms else case.source, {}),

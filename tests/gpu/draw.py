@@ -355,7 +355,7 @@ def write(folder, names):
     """Writes the programs of these names."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
-        (folder / f"{name}.cu").write_text(Program(int(name.removeprefix("drawn_"))).text())
+        (folder / f"{name}.cu").write_text(Program(int(name.split("_")[1])).text())
 
 
 def main(argv=None):
