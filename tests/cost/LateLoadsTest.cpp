@@ -11,7 +11,7 @@ using namespace restride::cost;
 namespace {
 
 /// For each store of \p Body, the places of its late loads among the loads.
-std::vector<std::vector<unsigned>> lateLoadsOf(const std::string &Body) {
+std::vector<std::vector<unsigned>> lateLoadsOf(const std::string &Body, decltype(lateLoads) Find = lateLoads) {
   llvm::Expected<ptx::Module> M =
       ptx::parse(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .f32 %f<9>;\n.reg .b64 %rd<9>;\n" +
                  Body + "ret;\n}\n");
@@ -24,7 +24,7 @@ std::vector<std::vector<unsigned>> lateLoadsOf(const std::string &Body) {
   std::iota(Order.begin(), Order.end(), 0);
   for (unsigned I = 0, Count = 0; I < F.Body.size(); ++I)
     Loads[I] = F.Body[I].isLoad() ? Count++ : 0;
-  auto Late = lateLoads(F, Order);
+  auto Late = Find(F, Order);
   std::vector<std::vector<unsigned>> Out;
   for (unsigned I : Order)
     if (F.Body[I].isStore()) {
@@ -62,6 +62,30 @@ TEST(LateLoads, StayBehindADivision) {
   EXPECT_EQ(lateLoadsOf(X + "div.rn.f32 %f5, %f6, %f7;\nld.global.f32 %f2, [%rd1+4];\n" + Other +
                         "add.f32 %f2, %f2, %f3;\nst.global.f32 [%rd1+4], %f2;\n"),
             (Lists{{}, {}}));
+}
+
+// The body of a loop over records of 32 bytes: y += sqrt(x).
+const std::string Load = "add.s64 %rd3, %rd1, %rd2;\nld.global.f32 %f1, [%rd3];\n";
+const std::string Root = "sqrt.rn.f32 %f2, %f1;\n";
+const std::string Store = "ld.global.f32 %f3, [%rd3+4];\nadd.f32 %f3, %f3, %f2;\nst.global.f32 [%rd3+4], %f3;\n";
+const std::string Next = "add.s64 %rd2, %rd2, 32;\n";
+
+TEST(NextTripLoads, GoBeforeAStoreBehindTheLastDivision) {
+  EXPECT_EQ(lateLoadsOf(Load + Root + Store + Next, nextTripLoads), (Lists{{0}}));
+}
+
+TEST(NextTripLoads, AreNoneWhereAllIsOneBlock) {
+  EXPECT_EQ(lateLoadsOf(Load + "add.f32 %f2, %f1, %f8;\n" + Store + Next, nextTripLoads), (Lists{{}}));
+}
+
+TEST(NextTripLoads, AreNotThoseThatMayReadWhatIsStored) {
+  // Nothing goes on: the next trip reads the same record.
+  EXPECT_EQ(lateLoadsOf("add.s64 %rd3, %rd1, %rd2;\nld.global.f32 %f1, [%rd3+4];\n" + Root + Store, nextTripLoads), (Lists{{}}));
+  EXPECT_EQ(lateLoadsOf(Other + "mov.f32 %f1, %f3;\n" + Root + Load + Store + Next, nextTripLoads), (Lists{{}})) << "of an array that may be the same";
+}
+
+TEST(NextTripLoads, GoBeforeNoStoreInFrontOfADivision) {
+  EXPECT_EQ(lateLoadsOf(Load + Store + "sqrt.rn.f32 %f2, %f1;\n" + Next, nextTripLoads), (Lists{{}}));
 }
 
 } // namespace
