@@ -23,22 +23,24 @@ double rowsOf(std::vector<uint64_t> &Granules, const Gpu &G) {
   return Rows;
 }
 
+void firstRequests(const WarpFootprint &W, function_ref<void(unsigned, const RequestFootprint &)> Each) {
+  DenseMap<unsigned, unsigned> Before; // executions of an instruction
+  for (const RequestFootprint &R : W.Requests)
+    if (!R.Random && !R.Local)
+      if (const unsigned Execution = Before[R.Instruction]++; Execution < FirstExecutions)
+        Each(Execution, R);
+}
+
 void RowScatter::add(const WarpFootprint &W) {
   if (Asked[0].size() >= Enough)
     return;
   const uint64_t GranuleSectors = granuleSectors(G);
-  DenseMap<unsigned, unsigned> Before; // executions of an instruction
-  for (const RequestFootprint &R : W.Requests) {
-    if (R.Random || R.Local)
-      continue;
-    const unsigned Execution = Before[R.Instruction]++;
-    if (Execution >= Executions)
-      continue;
+  firstRequests(W, [&](unsigned Execution, const RequestFootprint &R) {
     std::vector<Ask> &Seen = Asked[Execution];
     for (const SectorTouch &T : W.touches(R))
       if (const Ask Now = {T.Sector / GranuleSectors, R.Instruction}; Seen.empty() || Seen.back() != Now)
         Seen.push_back(Now);
-  }
+  });
 }
 
 DenseMap<unsigned, double> RowScatter::take() {

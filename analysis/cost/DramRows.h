@@ -6,6 +6,7 @@
 #include "analysis/cost/Gpu.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <algorithm>
 #include <array>
@@ -24,6 +25,11 @@ double aloneInRow(uint64_t Granule, uint64_t Next, const Gpu &G);
 /// them, each once.
 double rowsOf(std::vector<uint64_t> &Granules, const Gpu &G);
 
+/// Calls \p Each with an execution's number and its request: regular ones, the first two executions of each instruction.
+/// What warps ask for at about the same time is what they ask for in the same execution.
+void firstRequests(const WarpFootprint &W, llvm::function_ref<void(unsigned, const RequestFootprint &)> Each);
+constexpr unsigned FirstExecutions = 2;
+
 /// How far apart the granules lie that neighbouring warps ask for at about the same time; regular accesses only.
 class RowScatter {
 public:
@@ -35,12 +41,11 @@ public:
   llvm::DenseMap<unsigned, double> take();
 
 private:
-  static constexpr unsigned Executions = 2; ///< of an instruction, the first ones
   static constexpr size_t Enough = 1 << 14;  ///< granules that are asked for
 
   const Gpu &G;
   using Ask = std::pair<uint64_t, unsigned>; ///< granule, instruction
-  std::array<std::vector<Ask>, Executions> Asked;
+  std::array<std::vector<Ask>, FirstExecutions> Asked;
 };
 
 } // namespace restride::cost

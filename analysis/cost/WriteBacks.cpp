@@ -11,15 +11,11 @@ namespace restride::cost {
 void WriteBacks::add(const WarpFootprint &W) {
   if (Stored[0].size() >= Enough)
     return;
-  DenseMap<unsigned, unsigned> Before; // executions of an instruction
-  for (const RequestFootprint &R : W.Requests) {
-    if (R.Random || R.Local || !F.Body[R.Instruction].isStore())
-      continue;
-    const unsigned Execution = Before[R.Instruction]++;
-    if (Execution < Executions)
+  firstRequests(W, [&](unsigned Execution, const RequestFootprint &R) {
+    if (F.Body[R.Instruction].isStore())
       for (const SectorTouch &T : W.touches(R))
         Stored[Execution].push_back({T.Sector, R.Instruction});
-  }
+  });
 }
 
 /// Of the line whose stores, sorted, are those from \p First to \p End.

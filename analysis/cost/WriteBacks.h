@@ -2,8 +2,7 @@
 // the lines beside it, is written at about the same time.
 #pragma once
 
-#include "analysis/cost/Footprint.h"
-#include "analysis/cost/Gpu.h"
+#include "analysis/cost/DramRows.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -24,7 +23,6 @@ public:
   llvm::DenseMap<unsigned, double> take();
 
 private:
-  static constexpr unsigned Executions = 2; ///< of an instruction, the first ones
   static constexpr size_t Enough = 1 << 14;  ///< sectors that are stored
 
   using Store = std::pair<uint64_t, unsigned>; ///< sector, instruction
@@ -32,7 +30,7 @@ private:
 
   const ptx::Function &F;
   const Gpu &G;
-  std::array<std::vector<Store>, Executions> Stored;
+  std::array<std::vector<Store>, FirstExecutions> Stored;
 };
 
 } // namespace restride::cost
