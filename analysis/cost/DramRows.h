@@ -25,10 +25,11 @@ double aloneInRow(uint64_t Granule, uint64_t Next, const Gpu &G);
 /// them, each once.
 double rowsOf(std::vector<uint64_t> &Granules, const Gpu &G);
 
-/// Calls \p Each with an execution's number and its request: regular ones, the first two executions of each instruction.
-/// What warps ask for at about the same time is what they ask for in the same execution.
-void firstRequests(const WarpFootprint &W, llvm::function_ref<void(unsigned, const RequestFootprint &)> Each);
 constexpr unsigned FirstExecutions = 2;
+
+/// Calls \p Each with regular requests of the first executions of each instruction, and the number of the execution:
+/// what warps ask for in the same one they ask for at about the same time.
+void firstRequests(const WarpFootprint &W, llvm::function_ref<void(unsigned, const RequestFootprint &)> Each);
 
 /// How far apart the granules lie that neighbouring warps ask for at about the same time; regular accesses only.
 class RowScatter {

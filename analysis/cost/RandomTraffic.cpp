@@ -68,11 +68,11 @@ double RandomLines::span() const {
   return Sum;
 }
 
-RandomLines::Touched RandomLines::touched() {
+RandomLines::Touched RandomLines::touched() const {
   const uint64_t PerLine = granulesPerLine(G);
   Touched All;
   double Parts = 0;
-  for (auto &[Pointer, Seen] : Granules) {
+  for (auto [Pointer, Seen] : Granules) { // a copy, to sort
     llvm::sort(Seen);
     Seen.erase(llvm::unique(Seen), Seen.end());
     auto [Share, OfEach] = touchedShare(Seen, PerLine);
@@ -175,7 +175,7 @@ static double randomMisses(const Sample &S, const Reuse &L1) {
   return Sum;
 }
 
-RandomTraffic randomTraffic(const ptx::Function &F, const Sample &S, const Reuse &L1, RandomLines &Lines,
+RandomTraffic randomTraffic(const ptx::Function &F, const Sample &S, const Reuse &L1, const RandomLines &Lines,
                             const Gpu &G, const ptx::LaunchFacts &Facts) {
   RandomTraffic D;
   randomAccesses(F, S, G, D);

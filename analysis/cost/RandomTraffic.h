@@ -25,7 +25,7 @@ public:
     double Bytes = 0;           ///< of lines
     double GranulesPerLine = 1; ///< that are asked for, of a line
   };
-  Touched touched();
+  Touched touched() const;
 
 private:
   const Gpu &G;
@@ -48,7 +48,7 @@ struct RandomTraffic {
   double Translations = 0;        ///< of random addresses, that the TLB does not hold
 };
 
-RandomTraffic randomTraffic(const ptx::Function &F, const Sample &S, const Reuse &L1, RandomLines &Lines,
+RandomTraffic randomTraffic(const ptx::Function &F, const Sample &S, const Reuse &L1, const RandomLines &Lines,
                             const Gpu &G, const ptx::LaunchFacts &Facts);
 
 } // namespace restride::cost

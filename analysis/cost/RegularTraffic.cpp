@@ -221,7 +221,7 @@ RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, 
   double Once = AllRead / Warps, OnceWritten = AllWritten / Warps, Lines = Touched.All.bytes();
   Out.MissShare = missShare(Lines, G.L2ResidentBytes);
   constexpr double Negligible = 0.01;
-  double Again = Once, AgainWritten = OnceWritten, FillShare = 0;
+  double Again = Once, AgainWritten = OnceWritten;
   if (Out.MissShare > Negligible) {
     Streams Near = neighbourStreams(F, Runner, S, G, Limits);
     if (!Cut) {
@@ -246,7 +246,7 @@ RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, 
     Out.SectorWriteCycles = Rewritten > 0 ? Out.SectorWriteCycles / Rewritten : 0;
     Refetched /= Near.Sharing;
     AgainWritten = Near.WriteBytes;
-    FillShare = Near.FillShare;
+    Out.FillShare = Near.FillShare;
     if (Cut) {
       Again = Refetched * fetchedLater(F, Runner, S, L1, G);
       AgainWritten = std::max(AgainWritten, Rewritten);
@@ -263,7 +263,6 @@ RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, 
   auto mean = [&](double First, double Each, double Miss) { return (1 - Miss) * First / Launches + Miss * Each; };
   Out.ReadBytes = mean(Once, Again, Out.MissShare);
   Out.WriteBytes = mean(OnceWritten, AgainWritten, MissWritten);
-  Out.FillBytes = FillShare * Out.WriteBytes;
   return Out;
 }
 

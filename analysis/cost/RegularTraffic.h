@@ -44,10 +44,10 @@ struct TouchedRanges {
 
 struct RegularTraffic {
   double ReadBytes = 0, WriteBytes = 0; ///< per warp and launch
-  double FillBytes = 0;                 ///< read besides, of sectors that are written in part
+  double FillShare = 0;                 ///< of WriteBytes: in sectors that are written in part, and read first
   double MissShare = 1;                 ///< of what an earlier launch or block touched, that L2 no longer holds
-  double ReadScatter = 0;                   ///< 0: as of a stream, 1: each granule alone in its DRAM row
-  double SectorWriteCycles = 0;             ///< of an SM, for each sector that L2 writes back
+  double ReadScatter = 0;               ///< 0: as of a stream, 1: each granule alone in its DRAM row
+  double SectorWriteCycles = 0;         ///< of an SM, for each sector that L2 writes back
 };
 
 /// \p Launches of the kernel on the same data, of which the first fetches what L2 keeps.

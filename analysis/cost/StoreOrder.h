@@ -1,8 +1,8 @@
 // Which loads have to stay behind what. Barriers hold all of them back, and so
 // does a division that the compiler makes a sequence with a branch. Stores hold
 // back those that may read what was written. Two addresses are known to
-// differ only if they are constants apart from one register, as the fields of
-// one record are; fields of separate arrays have separate base pointers, of
+// differ only if they are constants apart from one register, or one sum of two, as
+// the fields of one record are; fields of separate arrays have separate base pointers, of
 // which the compiler knows nothing.
 #pragma once
 

@@ -15,7 +15,7 @@ struct WarpDemand {
   double BankCycles = 0;     ///< cycles of its data stage
   double L2Sectors = 0;      ///< read
   double L2Requests = 0;     ///< for them, of one line each
-  double FillShare = 0;      ///< of the stores: to sectors that are filled first; L2 and DRAM take turns then
+  double FillShare = 0;      ///< of the stores: to sectors that DRAM fills first; L2 and DRAM take turns then
   double StorePackets = 0;   ///< of stores and atomics, 32 bytes each
   double BusyPackets = 0;    ///< the same while the port to L2 is busy
   double Conflicts = 0;      ///< sectors written to lines that are being fetched; one in part from DRAM is 1

@@ -37,7 +37,7 @@ private:
   bool isAssumed(unsigned Position) const { return Position >= Facts.Arguments.size() || !Facts.Arguments[Position]; }
   /// Lanes of \p Mask that take the branch, given those whose predicate holds.
   uint32_t decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, uint32_t Taken);
-  /// Lanes that run the body of a branch that data decides, by its probability.
+  /// Lanes that a branch which data decide sends one way, each with \p Probability.
   uint32_t drawLanes(const BranchInfo &Info, double Probability) const;
   /// The same for a branch around a loop that depends on data: the loop runs.
   uint32_t enterLoop(const BranchInfo &Info, const MicroOp &Op, uint32_t Unknown, uint32_t Taken) const;

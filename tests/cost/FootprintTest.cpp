@@ -383,10 +383,7 @@ TEST(Dram, ALineTakesAsLongHoweverLittleOfItIsWritten) {
 }
 
 TEST(Dram, SectorsWrittenInPartAreReadFirst) {
-  auto fill = [](const Launched &K) {
-    const RegularTraffic R = K.dram().Regular;
-    return R.FillBytes / R.WriteBytes;
-  };
+  auto fill = [](const Launched &K) { return K.dram().Regular.FillShare; };
   EXPECT_NEAR(fill(stores(32, {0})), 1, 0.01);
   EXPECT_NEAR(fill(stores(8, {0, 1})), 0, 0.01) << "by two stores";
   EXPECT_NEAR(fill(stores(64, {0, 1, 2, 3, 4, 5, 6, 7, 8})), 0.5, 0.01) << "one sector of two";

@@ -20,9 +20,8 @@ import variants
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-DRAWN = "drawn-h200.csv"
 # Folder of programs of each CSV; none: draw.py writes them.
-SETS = {"programs-h200.csv": HERE / "programs", "samples-h200.csv": ROOT / "samples", DRAWN: None}
+SETS = {"programs-h200.csv": HERE / "programs", "samples-h200.csv": ROOT / "samples", "drawn-h200.csv": None}
 # The kernels that the profile's fitted constants were found on. All else is unseen.
 FITTED = frozenset("all_16 all_3 all_4 all_7 atomic_2 chunk16_4 chunk64_3 gather_1_of_8 gather_all_4 gather_all_7 "
                    "gather_all_8 heavy hotcold idw mm nbody one_of_8 scatter_4 scatter_8 stencil syr2k two_of_16 "

@@ -5,11 +5,10 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <bit>
 #include <chrono>
 #include <random>
 #include <set>
-
-#include <bit>
 
 using namespace restride::ptx;
 using namespace restride::ptx::test;
