@@ -59,10 +59,9 @@ static void assumeTrips(WeightedCfg &G, const ptx::ControlFlow &C, unsigned Inde
   CfgLoop &L = G.Loops[Index];
   if (L.Known || L.Trips == 0)
     return;
-  const ptx::ExecuteLimits Limits;
+  const double Assumed = double(ptx::ExecuteLimits().DataLoopTrips);
   const bool Search = any_of(Traces, [&](const ptx::WarpTrace *T) { return T->Loops[Index].Search; });
-  double Assumed = Search ? Limits.SearchTrips : Limits.DataLoopTrips;
-  if (L.Trips < Assumed && any_of(Traces, [](const ptx::WarpTrace *T) { return T->Truncated; })) {
+  if (!Search && L.Trips < Assumed && any_of(Traces, [](const ptx::WarpTrace *T) { return T->Truncated; })) {
     for (unsigned B : C.Loops[Index].Blocks)
       G.Nodes[B].Weight *= Assumed / L.Trips;
     L.Trips = Assumed;

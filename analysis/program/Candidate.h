@@ -79,6 +79,11 @@ struct Candidate {
 enum class IndexOrder { Random, Sorted, Local };
 
 /// A kernel and how the program launches it.
+/// How much lies behind a pointer, in bytes; 0: not known.
+struct Extent {
+  uint64_t Bytes = 0, ElementBytes = 0;
+};
+
 struct Launch {
   std::string Kernel;  ///< mangled, as in PTX
   unsigned Instance = 0; ///< of the kernel, see FunctionInstances
@@ -92,6 +97,7 @@ struct Launch {
   std::vector<std::optional<int64_t>> Arguments; ///< of integer parameters
   std::vector<IndexOrder> Orders;                ///< of the integers behind pointers, by parameter; fewer: random
   std::vector<std::vector<Fill>> Fills;          ///< of the integers behind pointers, by parameter; fewer: not known
+  std::vector<Extent> Extents;                   ///< of arrays, by parameter; fewer: not known
   std::optional<double> BodyProbability;         ///< of the body of an `if` on loaded data, per lane
   double Calls = 1;
   std::vector<std::string> Notes; ///< what was assumed

@@ -188,6 +188,9 @@ private:
         return;
       }
     }
+    if ((Name == "cudaMalloc" || Name == "cudaMallocManaged" || Name == "cudaMallocAsync") && C->getNumArgs() >= 2)
+      if (const ValueDecl *Array = arrayOf(C->getArg(0), Facts))
+        Out.Allocated[Array].push_back(C->getArg(1));
     if (Name.starts_with("cuda") || Name == "free")
       return;
     const bool Exchanges = Name == "swap" || Name == "shuffle" || Name == "random_shuffle" || Name == "iter_swap";

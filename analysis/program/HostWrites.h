@@ -29,6 +29,8 @@ struct HostWrites {
   std::set<const clang::ValueDecl *> Shuffled; ///< arrays whose entries are exchanged
   /// By array on the GPU: what is copied there.
   std::map<const clang::ValueDecl *, std::set<HostCopy>> Copied;
+  /// By array on the GPU: how many bytes are asked for, for each call that does.
+  std::map<const clang::ValueDecl *, std::vector<const clang::Expr *>> Allocated;
   /// Members that device code writes, and parameters of kernels through which it does.
   std::set<const clang::ValueDecl *> DeviceWrites;
   std::set<const clang::RecordDecl *> DeviceRecords; ///< whole ones

@@ -29,6 +29,27 @@ static std::string list(const uint64_t Sizes[3]) {
   return Out;
 }
 
+/// Of arrays that are allocated once, with a size that can be evaluated.
+static void addExtents(Launch &Out, const CUDAKernelCallExpr *Call, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts,
+                       ASTContext &Context) {
+  const FunctionDecl *Callee = Call->getDirectCallee();
+  for (unsigned I = 0; I < std::min(Call->getNumArgs(), Callee->getNumParams()); ++I) {
+    const QualType T = Callee->getParamDecl(I)->getType();
+    const QualType Element = T->isPointerType() ? T->getPointeeType() : QualType();
+    if (Element.isNull() || Element->isDependentType() || Element->isIncompleteType())
+      continue;
+    const ValueDecl *Array = arrayOf(Call->getArg(I), Facts);
+    auto At = Array ? Host.Allocated.find(Array) : Host.Allocated.end();
+    if (At == Host.Allocated.end() || At->second.size() != 1)
+      continue;
+    std::optional<Estimate> Bytes = Values.integer(At->second.front());
+    if (!Bytes || Bytes->Value <= 0)
+      continue;
+    Out.Extents.resize(I + 1);
+    Out.Extents[I] = {uint64_t(Bytes->Value), uint64_t(Context.getTypeSizeInChars(Element).getQuantity())};
+  }
+}
+
 static void addLaunch(Launch &Out, const CUDAKernelCallExpr *Call, const Evaluator &Values, ASTContext &Context) {
   Out.Launched = true;
   Out.Calls = Values.timesExecuted(Call, Context);
@@ -107,6 +128,7 @@ std::vector<LaunchSite> launches(llvm::ArrayRef<const FunctionDecl *> Kernels, l
       S.Call = View.place(Call->getBeginLoc());
       addLaunch(S.L, Call, Values, Context);
       addFills(S, Call, Host, Values, Facts, Context);
+      addExtents(S.L, Call, Host, Values, Facts, Context);
     }
   return Out;
 }

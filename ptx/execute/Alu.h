@@ -44,6 +44,8 @@ struct DataIntegers {
   uint64_t Elements = 0; ///< they lie in [0, Elements)
   bool Local = false;    ///< near the number of the thread, and not anywhere
   uint64_t FirstThread = 0; ///< the number of lane 0 in the grid
+  uint64_t Threads = 0;     ///< in the grid
+  uint64_t Target = 0;      ///< elements of the array that they are indices of, as far from its begin as the thread's number; 0: not known
 
   uint64_t value(unsigned Lane, uint64_t Seed) const {
     if (!Local || !Elements)
@@ -52,7 +54,10 @@ struct DataIntegers {
   }
   /// At most \p Distance from the lane's number.
   uint64_t near(unsigned Lane, uint64_t Seed, uint64_t Distance) const {
-    const uint64_t Moved = FirstThread + Lane + randomBelow(Seed, 2 * Distance + 1);
+    uint64_t Place = FirstThread + Lane;
+    if (Target && Threads)
+      Place = uint64_t(double(Place) / double(Threads) * double(Target));
+    const uint64_t Moved = Place + randomBelow(Seed, 2 * Distance + 1);
     return Moved < Distance ? 0 : Moved - Distance;
   }
 };

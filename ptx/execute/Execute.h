@@ -61,6 +61,7 @@ struct ArrayPlace {
   uint64_t TileBytes = 0, SourceBytes = 0;
   /// By byte of a tile: its place among the SourceBytes; ~0 for padding.
   std::vector<uint32_t> Source = {};
+  uint64_t Elements = 0; ///< in all; 0: not known
 };
 
 /// What is known or assumed about one launch.
@@ -139,8 +140,6 @@ struct ExecuteLimits {
   uint64_t MaxInstructions = 400000; ///< warp-wide; twice as many end the run wherever it is
   /// Trips after which a loop whose exit depends on loaded or float data leaves.
   uint64_t DataLoopTrips = 16;
-  /// Of a lane, in the mean, in a loop that looks for something, as for a key in a hash table that is half full.
-  uint64_t SearchTrips = 2;
   /// Of a walk the requests before this trip are left out, but for the very first
   /// trip: all walks start at one element.
   uint64_t WalkStart = 0;

@@ -11,9 +11,9 @@ using namespace restride::ptx;
 
 namespace {
 
-class Search {
+class NeededSearch {
 public:
-  explicit Search(const Program &P) : P(P), Needed(P.Registers), Writers(P.Registers) {
+  explicit NeededSearch(const Program &P) : P(P), Needed(P.Registers), Writers(P.Registers) {
     for (auto [I, Op] : llvm::enumerate(P.Ops))
       for (Slot To : destinations(Op))
         if (isRegister(To))
@@ -103,7 +103,7 @@ private:
 } // namespace
 
 void restride::ptx::dropUnneeded(Program &P) {
-  Search S(P);
+  NeededSearch S(P);
   const llvm::BitVector Needed = S.run();
   auto isUnneeded = [&](Slot To) { return To < 0 || (unsigned(To) < P.Registers && !Needed[unsigned(To)]); };
   for (MicroOp &Op : P.Ops) {

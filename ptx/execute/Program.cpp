@@ -189,7 +189,9 @@ Program::Program(const Function &F, const ControlFlow &C)
       if (Slot To = Slots[Ops[I].FirstDest + D]; To >= 0)
         Writes[size_t(To)].push_back(I);
   findClamps();
+  findTargets();
   decodeBranches();
+  decodeSearches();
   Writes = {};
   orderBlocks();
   findRanges();

@@ -7,6 +7,7 @@
 #include "ptx/execute/Execute.h"
 #include "ptx/flow/ControlFlow.h"
 #include "ptx/flow/Induction.h"
+#include "ptx/flow/Search.h"
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
@@ -118,6 +119,10 @@ struct BranchInfo {
   /// An `if`, not a loop's or a guard's, whose body is 1: the taken side, 2: the other one.
   int8_t Body = 0;
   int Compare = -1; ///< the one Setp that decides it; -1: not as simple
+  /// A test of the search that this loop is; -1: none.
+  int SearchLoop = -1;
+  unsigned SearchPlace = 0; ///< tests before it, one before the loop included
+  bool TakenFinds = false;  ///< the taken side ends the search
 };
 
 struct LoopInfo {
@@ -125,8 +130,8 @@ struct LoopInfo {
   Slot Bound = -1;           ///< slot of ExitTest::Bound
   bool HasOtherExit = false; ///< more than one branch leaves it
   // Without a counter:
-  bool Searches = false; ///< looks for something; see Search.h
-  bool Walks = false;    ///< or goes where it loads; see Walk.h
+  std::optional<Search> Looks; ///< for something
+  bool Walks = false;          ///< or goes where it loads; see Walk.h
   uint64_t Unroll = 1;       ///< source trips per trip, guessed from the step
   std::vector<uint32_t> PlaceInParent; ///< per block of it: index in the parent's
 };
@@ -142,6 +147,9 @@ public:
   std::vector<ConstantSlot> Constants;       ///< slots from Registers on
   std::vector<MicroOp> Ops;                  ///< as Function::Body
   std::vector<Slot> Slots;                   ///< operand lists
+  /// As Slots, of what loads bring and conversions make: the position of the parameter
+  /// behind which the array lies that it is an index of; -1: none, or several.
+  std::vector<int16_t> Targets;
   std::vector<BranchInfo> Branches;          ///< per block: its last instruction, if a Bra
   std::vector<std::vector<uint32_t>> Tables; ///< BrxIdx: target blocks, MicroOp::Offset indexes this
   std::vector<LoopInfo> Loops;
@@ -164,9 +172,11 @@ private:
   MicroOp decode(unsigned Index, const llvm::BitVector &Pointers);
   void decodeBranches();
   void decodeLoops();
+  void decodeSearches();
   void orderBlocks();
   void findRanges();
   void findClamps();
+  void findTargets();
   bool leavesFunction(unsigned Block) const;
   /// Registers that \p Register is computed from, itself included; as far as a
   /// bounds check goes.

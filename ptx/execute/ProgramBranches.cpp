@@ -2,7 +2,6 @@
 // whether it is a guard.
 #include "ptx/execute/Program.h"
 
-#include "ptx/flow/Search.h"
 #include "ptx/flow/Walk.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -173,8 +172,9 @@ void Program::decodeLoops() {
       for (unsigned B : L.Blocks)
         Info.PlaceInParent.push_back(placeOf(C.Loops[L.Parent], B));
     Info.Inductions = inductions(F, C, L);
-    Info.Searches = !Info.Inductions.Test && isSearch(F, C, L);
-    Info.Walks = !Info.Inductions.Test && !Info.Searches && isWalk(F, C, L);
+    if (!Info.Inductions.Test)
+      Info.Looks = searchOf(F, C, L);
+    Info.Walks = !Info.Inductions.Test && !Info.Looks && isWalk(F, C, L);
     if (Info.Walks)
       for (unsigned B : L.Blocks)
         InWalk.set(C.Blocks[B].Begin, C.Blocks[B].End);
@@ -191,5 +191,22 @@ void Program::decodeLoops() {
     const int64_t By = T.By.Constant < 0 ? -T.By.Constant : T.By.Constant;
     if (T.Bits <= 32 && T.By.Terms.empty() && By >= 2 && By <= 16)
       Info.Unroll = uint64_t(By);
+  }
+}
+
+void Program::decodeSearches() {
+  for (int L = 0; L < int(Loops.size()); ++L) {
+    if (!Loops[L].Looks)
+      continue;
+    unsigned Place = 0;
+    auto add = [&](const SearchTest &T) {
+      BranchInfo &Info = Branches[T.Block];
+      Info.SearchLoop = L;
+      Info.SearchPlace = Place++;
+      Info.TakenFinds = T.TakenEnds;
+    };
+    if (Loops[L].Looks->First)
+      add(*Loops[L].Looks->First);
+    llvm::for_each(Loops[L].Looks->Tests, add);
   }
 }

@@ -1,6 +1,8 @@
 // What can be said of loaded values without knowing them.
 #include "ptx/execute/Program.h"
 
+#include <set>
+
 using namespace restride::ptx;
 
 /// `x & 7` and `x % 8`.
@@ -52,4 +54,70 @@ void Program::findClamps() {
         if (const Slot Value = Slots[Op.FirstSrc + S]; Value >= 0 && Value == Slots[Setp.FirstSrc + T])
           Op.Variant = 1;
   }
+}
+
+/// Whether an index that goes through \p Op is still one: not if it is hashed.
+static bool keepsOrder(const MicroOp &Op, const Instruction &I) {
+  constexpr int64_t LargestRecord = 1 << 16;
+  auto IsSmall = [](const Operand &O) { return O.K == Operand::Immediate && O.Imm >= 0 && O.Imm <= LargestRecord; };
+  switch (Op.Op) {
+  case Opcode::Mov:
+  case Opcode::Cvt:
+  case Opcode::Cvta:
+  case Opcode::Add:
+  case Opcode::Sub:
+  case Opcode::Selp:
+  case Opcode::Min:
+  case Opcode::Max:
+    return true;
+  case Opcode::Shl:
+  case Opcode::Shr:
+  case Opcode::And:
+  case Opcode::Or:
+  case Opcode::Bfe:
+  case Opcode::Bfi:
+  case Opcode::Mul:
+  case Opcode::MulWide:
+  case Opcode::Mad:
+  case Opcode::MadWide:
+    return llvm::any_of(I.Src, IsSmall);
+  default:
+    return false;
+  }
+}
+
+/// An index that data give is of the array whose address it is added to. Of a vector
+/// load each part by itself, so that it is the same in all layouts.
+void Program::findTargets() {
+  constexpr int16_t Several = -2;
+  Targets.assign(Slots.size(), -1);
+  for (unsigned Access = 0; Access < Ops.size(); ++Access) {
+    const MicroOp &To = Ops[Access];
+    const bool Global = To.Mem == Space::Global || To.Mem == Space::Generic || To.Mem == Space::None;
+    if (!F.Body[Access].isMemory() || !Global || To.Address < 0 || To.Address >= Slot(Registers))
+      continue;
+    std::set<int> Pointers;
+    std::set<size_t> Data;
+    bool Ordered = true;
+    for (int R : registersBehind(To.Address))
+      for (unsigned At : Writes[size_t(R)]) {
+        const MicroOp &Op = Ops[At];
+        if (Op.Op == Opcode::Ld || (Op.Op == Opcode::Cvt && Op.SrcFloat && !Op.Float)) {
+          Data.insert(Op.FirstDest + size_t(std::find(&Slots[Op.FirstDest], &Slots[Op.FirstDest] + Op.DestCount, R) - &Slots[Op.FirstDest]));
+        } else if (Op.Op != Opcode::LdParam) {
+          Ordered &= keepsOrder(Op, F.Body[At]);
+        } else if (Op.Address >= int(Registers) && Op.ElementBytes == 8) {
+          const ParameterSlot *P = Addresses.parameterAt(Constants[size_t(Op.Address) - Registers].Value + uint64_t(Op.Offset));
+          if (P && P->IsPointer)
+            Pointers.insert(int(P->Position));
+        }
+      }
+    if (Data.size() != 1 || Pointers.size() != 1)
+      continue;
+    int16_t &Target = Targets[*Data.begin()];
+    const int16_t Here = Ordered ? int16_t(*Pointers.begin()) : Several;
+    Target = Target == -1 || Target == Here ? Here : Several;
+  }
+  for (int16_t &Target : Targets)
+    Target = std::max<int16_t>(Target, -1);
 }

@@ -139,7 +139,7 @@ void Warp::execute(unsigned Index, uint32_t Mask, bool Records) {
     return Memory.call(P.F.Body[Index], Mask);
   default:
     if (Op.DestCount)
-      compute(P, Op, Mask, Memory.data(), R);
+      compute(P, Op, Mask, Op.Op == Opcode::Cvt && Op.SrcFloat ? Memory.data(Op, 0) : Memory.data(), R);
   }
 }
 

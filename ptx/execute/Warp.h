@@ -39,6 +39,8 @@ private:
   uint32_t decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, uint32_t Taken);
   /// Lanes that a branch which data decide sends one way, each with \p Probability.
   uint32_t drawLanes(const BranchInfo &Info, double Probability) const;
+  /// Lanes that have not found what they look for.
+  uint32_t searchOn(const BranchInfo &Info) const;
   /// The same for a branch around a loop that depends on data: the loop runs.
   uint32_t enterLoop(const BranchInfo &Info, const MicroOp &Op, uint32_t Unknown, uint32_t Taken) const;
   /// The same seen from the loop: which lanes stay.

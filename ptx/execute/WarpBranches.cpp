@@ -59,10 +59,6 @@ uint32_t Warp::stayOnData(const BranchInfo &Info, uint32_t Stay, uint32_t Unknow
   const uint64_t Cap = std::max<uint64_t>(Limits.DataLoopTrips / (Info.IsCounted ? L.Unroll : 1), 1);
   if (Loops.trips(Info.ExitLoop) >= Cap)
     return Stay & ~Unknown;
-  if (L.Searches) { // each lane finds what it looks for on its own; as a rule there are two ways out
-    const double OfAll = 1 - 1 / double(Limits.SearchTrips);
-    return (Stay & ~Unknown) | (Unknown & drawLanes(Info, L.HasOtherExit ? std::sqrt(OfAll) : OfAll));
-  }
   if (Info.IsCounted && L.Inductions.Test->Stay == Relation::NotEqual) {
     // What an unrolled loop leaves over counts down from a few: as computed.
     const ExitTest &T = *L.Inductions.Test;
@@ -100,14 +96,28 @@ uint32_t Warp::drawLanes(const BranchInfo &Info, double Probability) const {
   return Out;
 }
 
+uint32_t Warp::searchOn(const BranchInfo &Info) const {
+  const Search &S = *P.Loops[Info.SearchLoop].Looks;
+  const uint64_t Tests = S.Tests.size(), Trips = Loops.isActive(Info.SearchLoop) ? Loops.trips(Info.SearchLoop) : 0;
+  if (Hurry || Trips >= Limits.DataLoopTrips)
+    return 0;
+  const uint64_t Place = (std::max<uint64_t>(Trips, 1) - 1) * Tests + Info.SearchPlace;
+  return drawLanes(Info, std::pow(S.goesOn(Place / Tests + 1), 1 / double(Tests)));
+}
+
 uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, uint32_t Taken) {
   if (Op.Guard < 0)
     return Mask;
   uint32_t Unknown = R.Unknown[Op.Guard] & Mask;
   if (Unknown)
     Loops.markDataBranch(Info.Loop);
-  // A flag that different paths set to constants is data if the paths were.
-  if (Info.ExitLoop >= 0 && Info.IsMerged && Loops.hasDataBranch(Info.ExitLoop))
+  if (Info.SearchLoop >= 0 && Unknown) {
+    Loops.markDataExit(Info.SearchLoop);
+    const uint32_t On = searchOn(Info);
+    return (Taken & ~Unknown) | (Unknown & (Info.TakenFinds ? ~On : On));
+  }
+  // A flag that different paths set to constants is data if the paths were, but for a search, whose tests are known.
+  if (Info.ExitLoop >= 0 && Info.IsMerged && !P.Loops[Info.ExitLoop].Looks && Loops.hasDataBranch(Info.ExitLoop))
     Unknown = Mask;
   if (Info.ExitLoop < 0) {
     if (Unknown && Info.SkipsLoop)

@@ -18,10 +18,13 @@ uint64_t WarpMemory::leaf(const MicroOp &Op, const DataIntegers &Data, unsigned 
   return Data.value(Lane, Address);
 }
 
-DataIntegers WarpMemory::data(const MicroOp &Op) const {
+DataIntegers WarpMemory::data(const MicroOp &Op, unsigned Part) const {
   DataIntegers Data = data();
   if (Op.Bits < 32)
     Data.Elements = std::min(Data.Elements, uint64_t(1) << (Op.Bits - (Op.Signed ? 1 : 0)));
+  if (const int16_t Target = Data.Local && Part < Op.DestCount ? P.Targets[Op.FirstDest + Part] : -1; Target >= 0 && size_t(Target) < Facts.Arrays.size())
+    if (!Facts.Arrays[size_t(Target)].empty())
+      Data.Target = Facts.Arrays[size_t(Target)].front().Elements;
   return Data;
 }
 
@@ -125,7 +128,7 @@ void WarpMemory::keepInside(uint32_t Mask, Lanes &Address) const {
   });
 }
 
-StoredValue WarpMemory::read(const MicroOp &Op, Space Where, unsigned Lane, uint64_t Address) const {
+StoredValue WarpMemory::read(const MicroOp &Op, const DataIntegers &Data, Space Where, unsigned Lane, uint64_t Address) const {
   std::optional<StoredValue> V;
   if (Where == Space::Local)
     V = Local.load(Lane, Address, Op.ElementBytes);
@@ -147,7 +150,7 @@ StoredValue WarpMemory::read(const MicroOp &Op, Space Where, unsigned Lane, uint
   // Local memory of different lanes is different memory.
   Origin Seen;
   const uint64_t Seed = Where == Space::Local ? Address * 32 + Lane : seed(Address, Seen);
-  return {leaf(Op, data(Op), Lane, Seed ^ window(Where)), true};
+  return {leaf(Op, Data, Lane, Seed ^ window(Where)), true};
 }
 
 void WarpMemory::write(Space Where, unsigned Lane, uint64_t Address, unsigned Bytes, StoredValue V) {
@@ -168,14 +171,14 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
   // An argument is the same for all lanes, and looking it up takes time.
   const bool Uniform = Where == Space::Param && unsigned(Op.Address) >= P.Registers;
   const bool IsLeaf = Where == Space::Global && !mayKnow(Op);
-  const DataIntegers Data = data(Op);
   Origin Seen;
-  const bool IsPlain = !Data.Local && !(Op.IsPointer && Op.Bits == 64); // as leaf() has it
+  const bool IsPlain = !Facts.LocalData && !(Op.IsPointer && Op.Bits == 64); // as leaf() has it
   for (unsigned D = 0; D < Op.DestCount; ++D) {
     const Slot To = P.Slots[Op.FirstDest + D];
     if (To < 0)
       continue;
     Lanes &Out = R.Values[To];
+    const DataIntegers Data = data(Op, D);
     const uint64_t Behind = uint64_t(D) * Op.ElementBytes;
     const std::optional<StoredValue> Argument = Uniform ? argument(Op, Address[0] + Behind) : std::nullopt;
     uint32_t Unknown = 0;
@@ -190,7 +193,7 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
         forLanes(Mask, [&](unsigned L) { Out[L] = Register(leaf(Op, Data, L, seed(Address[L] + Behind, Seen))); });
     } else
       forLanes(Mask, [&](unsigned L) {
-        const StoredValue V = read(Op, Where, L, Address[L] + Behind);
+        const StoredValue V = read(Op, Data, Where, L, Address[L] + Behind);
         Out[L] = Register(V.Bits);
         Unknown |= uint32_t(V.Unknown) << L;
       });
@@ -229,13 +232,13 @@ void WarpMemory::atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lan
       continue;
     uint64_t Rank = 0;
     forLanes(Mask, [&](unsigned L) {
-      const uint64_t Other = leaf(Op, data(Op), L, (Address[L] ^ window(Where)) + (Atomics << 20) + D);
+      const uint64_t Other = leaf(Op, data(Op, D), L, (Address[L] ^ window(Where)) + (Atomics << 20) + D);
       R.Values[To][L] = lowBits(Counts ? Before + Rank++ : Other, Op.Bits);
     });
     R.Unknown[To] = Counts ? R.Unknown[To] & ~Mask : R.Unknown[To] | Mask;
   }
   forLanes(Mask, [&](unsigned L) {
-    write(Where, L, Address[L], Op.ElementBytes, {leaf(Op, data(Op), L, Address[L] + (Atomics << 20)), true});
+    write(Where, L, Address[L], Op.ElementBytes, {leaf(Op, data(Op, 0), L, Address[L] + (Atomics << 20)), true});
   });
 }
 

@@ -18,13 +18,15 @@ public:
   bool access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Request &Out);
 
   /// What stands for the warp's integers that follow from data.
-  DataIntegers data() const { return {Facts.Elements, Facts.LocalData, WarpId * 32}; }
+  DataIntegers data() const { return {Facts.Elements, Facts.LocalData, WarpId * 32, Facts.Grid.count() * Facts.Block.count(), 0}; }
+  /// data() as far as what \p Op loads is wide enough for it; of its destination \p Part.
+  DataIntegers data(const MicroOp &Op, unsigned Part) const;
 
   /// A call that is not followed: what it returns is unknown.
   void call(const Instruction &Call, uint32_t Mask);
 
 private:
-  StoredValue read(const MicroOp &Op, Space Where, unsigned Lane, uint64_t Address) const;
+  StoredValue read(const MicroOp &Op, const DataIntegers &Data, Space Where, unsigned Lane, uint64_t Address) const;
   void write(Space Where, unsigned Lane, uint64_t Address, unsigned Bytes, StoredValue V);
   /// A word of the function's own parameters; none: Offset is not in them.
   std::optional<StoredValue> argument(const MicroOp &Op, uint64_t Offset) const;
@@ -43,8 +45,6 @@ private:
   uint64_t seed(uint64_t Address, Origin &Last) const;
   /// Moves addresses that come from data into the arrays they point behind.
   void keepInside(uint32_t Mask, Lanes &Address) const;
-  /// data() as far as what \p Op loads is wide enough for it.
-  DataIntegers data(const MicroOp &Op) const;
   /// The pseudo-random value behind \p Address.
   static uint64_t leaf(const MicroOp &Op, const DataIntegers &Data, unsigned Lane, uint64_t Address);
 

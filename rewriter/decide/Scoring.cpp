@@ -72,6 +72,13 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
         Arrays[*K.Position] = arrayPlaces(C, *Layouts[I]);
       }
   }
+  for (size_t I = 0; I < L.Extents.size(); ++I) {
+    const Extent &E = L.Extents[I];
+    std::vector<std::vector<ptx::ArrayPlace>> &Arrays = Out.Facts.Arrays;
+    Arrays.resize(std::max(Arrays.size(), L.Extents.size()));
+    if (E.Bytes && E.ElementBytes && Arrays[I].empty()) // no candidate
+      Arrays[I].push_back({E.Bytes, 0, 0, {}, E.Bytes / E.ElementBytes});
+  }
   if (Elements == 0)
     Elements = Assumed;
   if (!isSizeKnown(L, P))

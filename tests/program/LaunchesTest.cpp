@@ -169,6 +169,31 @@ TEST(Launches, knowTheSizeOfAVector) {
   EXPECT_EQ(argument("std::vector<int> v; auto add = [&] { v.push_back(1); }; for (int i = 0; i < n; ++i) add();" + Launch), std::nullopt);
 }
 
+TEST(Launches, knowHowMuchLiesBehindPointers) {
+  Program P = programOf(R"(struct Q { float x, y; int bin; };
+    __global__ void k(Q *p, int *bins, float *scale, int *other, int n) { bins[p[0].bin] += int(scale[0] + other[n]); }
+    int main(int argc, char **argv) {
+      int n = argc > 1 ? atoi(argv[1]) : 1 << 20, count = 64;
+      Q *d;
+      int *bins, *other;
+      float *scale;
+      cudaMalloc((void **)&d, n * sizeof(Q));
+      cudaMalloc((void **)&bins, count * sizeof(int));
+      cudaMalloc((void **)&scale, 8);
+      cudaMalloc((void **)&other, 4 * n);
+      cudaMalloc((void **)&other, 8 * n);
+      k<<<n / 256, 256>>>(d, bins, scale, other, n);
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  const std::vector<Extent> &E = P.Launches[0].Extents;
+  ASSERT_EQ(E.size(), 3u) << "'other' may be one or the other";
+  EXPECT_EQ(E[0].Bytes, 12u << 20);
+  EXPECT_EQ(E[0].ElementBytes, 12u);
+  EXPECT_EQ(E[1].Bytes, 256u);
+  EXPECT_EQ(E[1].ElementBytes, 4u);
+  EXPECT_EQ(E[2].Bytes, 8u);
+}
+
 TEST(Copies, countTheirBytesAndTheLoopsAroundThem) {
   Program P = find(R"(
     int main() {

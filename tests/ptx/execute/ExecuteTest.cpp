@@ -315,7 +315,42 @@ ret;)");
       Lanes += std::popcount(R.Mask) / 256.0;
   }
   EXPECT_NEAR(Lanes - 1, 2, 0.2) << "all lanes have loaded the key before";
-  EXPECT_NEAR(Trips, 6.3, 1);
+  EXPECT_NEAR(Trips, 9.4, 1.5);
+}
+
+TEST(Execute, WhatASearchFindsIsReadOnce) {
+  // while (true) { seen = p[s]; if (seen == key) break; if (seen == 0) return; ++s; } p[s + n]
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r9, %tid.x;
+mov.u32 %r1, %r9;
+bra LOOP;
+LATCH: @%p3 bra LOOP;
+bra DONE;
+LOOP: mul.wide.s32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r2, [%rd3];
+setp.eq.s32 %p1, %r2, %r9;
+mov.pred %p3, 0;
+mov.u32 %r5, %r1;
+@%p1 bra LATCH;
+setp.eq.s32 %p2, %r2, 0;
+mov.u32 %r5, -1;
+@%p2 bra LATCH;
+add.s32 %r1, %r1, 1;
+mov.pred %p3, -1;
+bra LATCH;
+DONE: setp.eq.s32 %p4, %r5, -1;
+@%p4 bra END;
+mul.wide.s32 %rd4, %r5, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.u32 %r6, [%rd5+1048576];
+END: ret;)");
+  double Found = 0, Visited = 0;
+  for (unsigned Warp = 0; Warp < 8; ++Warp)
+    for (const Request &R : K.run({}, 0, Warp).Requests)
+      (R.Address[std::countr_zero(R.Mask)] >= Range + 1048576 ? Found : Visited) += std::popcount(R.Mask) / 256.0;
+  EXPECT_NEAR(Found, 0.5, 0.12);
+  EXPECT_NEAR(Visited, 2, 0.3);
 }
 
 TEST(Execute, AWalkIsRecordedOnceLanesHaveParted) {
@@ -711,6 +746,21 @@ TEST(Execute, LocalDataLieNearTheThread) {
   int64_t First = 3 * int64_t(L.Block.count()) + 32;
   for (unsigned Lane = 0; Lane < 32; ++Lane)
     EXPECT_LE(std::abs(int64_t(T.Requests[1].Address[Lane] - Range) / 16 - First - Lane), 8);
+}
+
+TEST(Execute, LocalDataLieAsFarInASmallArrayAsTheThreadInTheGrid) {
+  // Who owns a thread's element: one of 1,024 owners of 2^18 elements each, in order.
+  Module M = parsed(Gather);
+  Kernel K(*M.find("k"));
+  LaunchFacts L;
+  L.LocalData = true;
+  L.Arrays = {{{1024 * 16, 0, 0, {}, 1024}}};
+  const uint64_t Threads = L.Grid.count() * L.Block.count();
+  WarpTrace T = K.run(L, 512, 1);
+  ASSERT_EQ(T.Requests.size(), 2u);
+  const int64_t Owner = int64_t((512 * L.Block.count() + 32) * 1024 / Threads);
+  for (unsigned Lane = 0; Lane < 32; ++Lane)
+    EXPECT_LE(std::abs(int64_t(T.Requests[1].Address[Lane] - Range) / 16 - Owner), 9);
 }
 
 TEST(Execute, HashesOfLocalDataLieAnywhere) {

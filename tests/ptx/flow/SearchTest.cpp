@@ -7,7 +7,13 @@
 using namespace restride::ptx;
 using namespace restride::ptx::test;
 
-static bool search(const std::string &Body) { return ofOnlyLoop(Body, isSearch); }
+static std::optional<Search> searchIn(const std::string &Body) {
+  const Module M = parsed(kernel(Body));
+  const ControlFlow C = controlFlow(M.Functions.at(0));
+  EXPECT_EQ(C.Loops.size(), 1u);
+  return searchOf(M.Functions.at(0), C, C.Loops.at(0));
+}
+static bool search(const std::string &Body) { return searchIn(Body).has_value(); }
 
 TEST(Search, OfTheSlotOfAKey) {
   // while (p[slot] != key) slot = (slot + 1) & 1023;
@@ -26,7 +32,8 @@ ret;)"));
 
 TEST(Search, ByAFlagThatSaysThatItWasFound) {
   // while (true) { seen = p[slot]; if (seen == key) break; if (seen == 0) break; ++slot; }
-  EXPECT_TRUE(search(R"(ld.param.u64 %rd1, [p];
+  // Block 1 only does what blocks 3 and 4 decided.
+  const std::optional<Search> S = searchIn(R"(ld.param.u64 %rd1, [p];
 ld.global.u32 %r9, [%rd1];
 mov.u32 %r1, 7;
 bra LOOP;
@@ -43,7 +50,13 @@ setp.eq.s32 %p2, %r2, 0;
 add.s32 %r1, %r1, 1;
 mov.pred %p3, -1;
 bra LATCH;
-DONE: ret;)"));
+DONE: ret;)");
+  ASSERT_TRUE(S);
+  ASSERT_EQ(S->Tests.size(), 2u);
+  EXPECT_EQ(S->Tests[0].Block, 3u);
+  EXPECT_EQ(S->Tests[1].Block, 4u);
+  EXPECT_TRUE(S->Tests[0].TakenEnds && S->Tests[1].TakenEnds);
+  EXPECT_FALSE(S->First || S->Chain || S->Insert);
 }
 
 TEST(Search, UntilASwapSucceeds) {
@@ -97,4 +110,53 @@ SKIP: ld.global.u32 %r1, [%rd3+4];
 setp.ge.s32 %p2, %r1, 0;
 @%p2 bra LOOP;
 ret;)"));
+}
+
+TEST(Search, WhoseFirstTestStandsBeforeTheLoop) {
+  // for (s = p[key]; s != -1; s = p[s + 1]) if (p[s] == key) break;
+  const std::optional<Search> S = searchIn(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r9, %tid.x;
+mul.wide.s32 %rd2, %r9, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r1, [%rd3];
+setp.eq.s32 %p1, %r1, -1;
+@%p1 bra DONE;
+LOOP: mul.wide.s32 %rd4, %r1, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.u32 %r2, [%rd5];
+setp.eq.s32 %p2, %r2, %r9;
+@%p2 bra DONE;
+ld.global.u32 %r1, [%rd5+4];
+setp.ne.s32 %p3, %r1, -1;
+@%p3 bra LOOP;
+DONE: ret;)");
+  ASSERT_TRUE(S);
+  ASSERT_TRUE(S->First);
+  EXPECT_EQ(S->First->Block, 0u);
+  EXPECT_TRUE(S->First->TakenEnds);
+  EXPECT_EQ(S->Tests.size(), 2u);
+  EXPECT_FALSE(S->Tests.back().TakenEnds);
+  EXPECT_TRUE(S->Chain);
+}
+
+TEST(Search, OfWhomWhoWasNotLuckyGoesOn) {
+  // Looked up and inserted in a simulated table that was half full, or became so: 2.0 and 1.5 slots in the mean.
+  struct Case {
+    bool Chain, Insert;
+    double Mean, AfterFour; // share of lanes that visit more than four
+  };
+  for (const Case &C : {Case{false, false, 2.0, 0.083}, Case{false, true, 1.5, 0.032}, Case{true, false, 2.0, 0.0625}}) {
+    Search S;
+    S.Chain = C.Chain;
+    S.Insert = C.Insert;
+    double Left = 1, Mean = 0;
+    for (uint64_t Trip = 1; Trip <= 60; ++Trip) {
+      Mean += Left;
+      Left *= S.goesOn(Trip);
+      if (Trip == 4) {
+        EXPECT_NEAR(Left, C.AfterFour, 0.012);
+      }
+    }
+    EXPECT_NEAR(Mean, C.Mean, 0.1);
+  }
 }
