@@ -70,13 +70,20 @@ public:
   Neighbours(const ptx::Function &F, const Gpu &G) : F(F), GranuleSectors(granuleSectors(G)) {}
 
   void add(const WarpFootprint &W) {
+    DenseMap<unsigned, std::pair<uint64_t, uint64_t>> Before; // of an instruction: the sectors of its request before
     for (const RequestFootprint &R : W.Requests) {
       const ptx::Instruction &I = F.Body[R.Instruction];
-      if (R.Random || R.Local || !(I.isLoad() || I.isStore()))
+      if (R.Random || R.Local || !R.Count || !(I.isLoad() || I.isStore()))
         continue;
+      const uint64_t Low = W.touches(R).front().Sector, High = W.touches(R).back().Sector;
+      if (auto [At, New] = Before.try_emplace(R.Instruction, Low, High); !New) {
+        ++(Low > At->second.second || High < At->second.first ? Jumps : Steps);
+        At->second = {Low, High};
+      }
       for (const SectorTouch &T : W.touches(R)) {
         const uint64_t Granule = T.Sector / GranuleSectors;
         Lines.insert(lineOf(T.Sector));
+        AllLines.push_back(lineOf(T.Sector));
         if (I.isStore())
           Written[T.Sector] |= T.Bytes;
         else if (InBlock.insert(Granule))
@@ -99,9 +106,25 @@ public:
     return {double(Read.size()), double(Written.size()), double(Filled), double(Lines.size()), BlockSum};
   }
 
+  /// Of the lines in the ranges that loops go through in jumps of more than a warp's span, as with the grid's size; 1
+  /// where threads walk on through what lies between.
+  double touchedShare() {
+    if (!Jumps || Steps)
+      return 1;
+    constexpr uint64_t Jump = 256; // lines
+    sort(AllLines);
+    double Touched = 0, Passed = 0;
+    for (size_t I = 1; I < AllLines.size(); ++I)
+      if (const uint64_t Gap = AllLines[I] - AllLines[I - 1]; Gap && Gap < Jump)
+        ++Touched, Passed += double(Gap);
+    return Passed > 0 ? Touched / Passed : 1;
+  }
+
 private:
   const ptx::Function &F;
   uint64_t GranuleSectors;
+  unsigned Jumps = 0, Steps = 0; ///< of an instruction from trip to trip: beyond what its warp asked for, or not
+  std::vector<uint64_t> AllLines;
   NumberMap Read, Lines, InBlock;
   DenseMap<uint64_t, uint32_t> Written; ///< sector: bytes
   double BlockSum = 0; ///< granules, distinct within each block
@@ -111,6 +134,7 @@ struct Streams {
   double ReadBytes = 0, WriteBytes = 0; ///< per warp
   double FillShare = 0;                 ///< of the written bytes: in sectors that are written in part, and not read
   double LineBytes = 0;                 ///< of the lines of both
+  double TouchedShare = 1;              ///< of the lines between the first and the last
   double Sharing = 1;                   ///< blocks that read one granule
   DenseMap<unsigned, double> Scattered; ///< by instruction, see RowScatter
   DenseMap<unsigned, double> WriteCycles; ///< by instruction, see WriteBacks
@@ -163,6 +187,7 @@ Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const
   S.WriteBytes = (Whole.Written - Half.Written) * SectorBytes / Counted;
   S.FillShare = (Whole.Filled - Half.Filled) / std::max(1.0, Whole.Written - Half.Written);
   S.LineBytes = (Whole.Lines - Half.Lines) * LineBytes / Counted;
+  S.TouchedShare = N.touchedShare();
   S.Sharing = Granules > 0 ? std::max(1.0, (Whole.BlockSum - Half.BlockSum) / Granules) : 1;
   S.Scattered = Apart.take();
   S.WriteCycles = Written.take();
@@ -229,8 +254,11 @@ RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, 
       Lines = std::min(Lines, Near.LineBytes * Warps);
       Once = std::min(Once, Near.ReadBytes);
       OnceWritten = std::min(OnceWritten, Near.WriteBytes);
-      Out.MissShare = missShare(Lines, G.L2ResidentBytes);
+    } else {
+      Lines *= Near.TouchedShare;
+      Once *= Near.TouchedShare;
     }
+    Out.MissShare = missShare(Lines, G.L2ResidentBytes);
     double Refetched = 0, Rewritten = 0; // bytes per warp that this SM's share of L2 did not keep
     for (auto [I, A] : enumerate(L1.PerInstruction))
       if (A.Requests) {

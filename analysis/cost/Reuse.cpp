@@ -5,6 +5,7 @@
 #include "analysis/cost/NumberMap.h"
 #include "analysis/cost/SectorCache.h"
 #include "analysis/cost/SharedLines.h"
+#include "analysis/cost/StoreOrder.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -34,6 +35,8 @@ public:
         L1(uint64_t(Part * G.L1Bytes) / LineBytes, LineBytes / SectorBytes),
         L2(uint64_t(Part * G.L2ResidentBytes / G.Sms / LineBytes), std::max(1u, unsigned(LineBytes / G.DramGranule))) {
     Out.PerInstruction.resize(F.Body.size());
+    for (const ptx::Instruction &I : F.Body)
+      Splits.push_back((Splits.empty() ? 0 : Splits.back()) + splitsBlock(I));
   }
 
   /// Runs \p Warps round-robin until all are done.
@@ -185,8 +188,15 @@ private:
   /// The packets of this burst's stores. Those to one line become one, if the lines that wait for others fit: of
   /// one warp, or of one of each scheduler where the port to L2 is busy, and then more and more are sent before.
   void sendStores() {
-    if (Stores.empty())
-      return;
+    for (ArrayRef<StoreRequest> Rest = Stores; !Rest.empty();) {
+      const auto Same = Rest.take_while([&](const StoreRequest &S) { return Splits[S.Instruction] == Splits[Rest.front().Instruction]; });
+      sendTogether(Same);
+      Rest = Rest.drop_front(Same.size());
+    }
+  }
+
+  /// The same of stores with no division between them, in which all others would come before.
+  void sendTogether(ArrayRef<StoreRequest> Stores) {
     double Lines = 0, Alone = 0;
     SectorTouches All;
     for (const StoreRequest &S : Stores) {
@@ -225,6 +235,7 @@ private:
   uint64_t GranuleSectors;
   SectorCache L1, L2;
   std::vector<StoreRequest> Stores; ///< of this burst
+  std::vector<unsigned> Splits;     ///< by instruction: divisions and the like until there
   NumberMap Asked;   ///< sectors that were missed in this turn, and the Wait for them
   NumberMap Fetched; ///< granules that DRAM was asked for in this turn
   std::vector<uint64_t> Granules; ///< that this burst asks DRAM for

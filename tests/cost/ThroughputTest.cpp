@@ -162,6 +162,29 @@ TEST(Throughput, WhatLiesBetweenFieldsNeedNoPlaceInL2) {
   EXPECT_LT(Bytes(1 << 17), 64.0 * (1 << 17) / 50);
 }
 
+TEST(Throughput, WhatLiesBetweenFieldsNeedNoPlaceInL2InGridStrideLoopsEither) {
+  // One field of four in tiles of 32: a line of each 512 bytes, in jumps of the grid.
+  Place P;
+  P.Uniform = 120;
+  std::string Tiles = kernel(P, {{0, 1}});
+  const std::string Index = "mul.wide.s32 %rd10, %r6, 4;";
+  Tiles.replace(Tiles.find(Index), Index.size(), R"(mov.u32 %r7, %nctaid.x;
+mul.lo.s32 %r7, %r7, %r3;
+mad.lo.s32 %r7, %r7, %r6, %r5;
+and.b32 %r8, %r7, 31;
+sub.s32 %r7, %r7, %r8;
+shl.b32 %r7, %r7, 2;
+add.s32 %r7, %r7, %r8;
+mul.wide.s32 %rd10, %r7, 4;)");
+  constexpr int64_t Threads = 132 * 256;
+  llvm::Expected<ptx::Module> M = ptx::parse(Tiles);
+  ASSERT_TRUE(bool(M)) << llvm::toString(M.takeError());
+  KernelLaunch L = launch(Threads);
+  L.Calls = 100;
+  KernelCost K = throughputCost(*M, *M->find("k"), L, h200(), nullptr);
+  EXPECT_LT(K.DramBytes, 0.2 * Threads * 120 * 4) << "16 MB of 65";
+}
+
 TEST(Throughput, NeighboursWaitForTheSameSector) {
   // Uniform loads of eight words per trip: of records one line is new in each
   // trip for all warps at once, of arrays eight lines every eighth trip or later.
@@ -302,6 +325,17 @@ TEST(Throughput, StoresPayForEachRequestWhereThePortIsBusy) {
   EXPECT_NEAR(perWarp(storing(8, 32, 4)), 8 * (32 + 8), 16);   // 8 lines each, of which all have a mask
   EXPECT_LT(perWarp(storing(4, 16, 4)), 0.6 * 4 * (16 + 4));   // 4 lines: most are merged
   EXPECT_NEAR(perWarp(storing(8, 32, 4, 4000)), 32, 4);        // other warps are busy elsewhere
+}
+
+TEST(Throughput, StoresWithDivisionsBetweenAreNotMerged) {
+  std::string Text = storing(3, 16, 4);
+  for (size_t At = Text.find("st.global"), Last = Text.rfind("st.global"); At != Last; Last = Text.rfind("st.global", Last - 1))
+    Text.insert(Last, "sqrt.rn.f32 %f1, %f1;\n");
+  auto perWarp = [](const std::string &Of) { // packets
+    return scoreOf(Of).Kernels[0].Parts.L2 * h200().Sms / (Elements / 32) / h200().StoreSectorCycles;
+  };
+  EXPECT_NEAR(perWarp(Text), 3 * (16 + 4), 2); // an H200 writes 72 and 24 sectors for 48 and 16
+  EXPECT_LT(perWarp(storing(3, 16, 4)), 30);
 }
 
 TEST(Throughput, FewSmsShareWhatAllHave) {
