@@ -48,6 +48,7 @@ static CfgLoop averageLoop(const ptx::Function &F, const ptx::ControlFlow &C, un
     L.Known &= Seen.Known || Seen.Entries == 0;
   }
   L.Trips = Entries > 0 ? Trips / Entries : 0;
+  L.Runs = any_of(Traces, [&](const ptx::WarpTrace *T) { return T->Loops[Index].Runs; });
   return L;
 }
 
@@ -75,6 +76,8 @@ static void noteExtremes(WeightedCfg &G) {
   constexpr double Many = 1ull << 31;
   auto runs = [](const CfgLoop &L) { return L.Trips > 0; };
   for (const CfgLoop &L : G.Loops) {
+    if (L.Runs)
+      G.Notes.push_back({L.At, "goes through runs of elements that are taken to be equally long"});
     if (runs(L)) {
       if (L.Known && L.Trips >= Many)
         G.Notes.push_back({L.At, "makes " + formatted(L.Trips) + " trips, by what is known of the launch"});

@@ -45,6 +45,7 @@ struct DataIntegers {
   bool Local = false;    ///< near the number of the thread, and not anywhere
   uint64_t FirstThread = 0; ///< the number of lane 0 in the grid
   uint64_t Threads = 0;     ///< in the grid
+  bool Row = false;         ///< of a coordinate that near threads share
   uint64_t Target = 0;      ///< elements of the array that they are indices of, as far from its begin as the thread's number; 0: not known
 
   uint64_t value(unsigned Lane, uint64_t Seed) const {
@@ -54,6 +55,9 @@ struct DataIntegers {
   }
   /// At most \p Distance from the lane's number.
   uint64_t near(unsigned Lane, uint64_t Seed, uint64_t Distance) const {
+    constexpr uint64_t ThreadsOfRow = 1024;
+    if (Row)
+      return FirstThread / ThreadsOfRow + randomBelow(Seed, 2);
     uint64_t Place = FirstThread + Lane;
     if (Target && Threads)
       Place = uint64_t(double(Place) / double(Threads) * double(Target));

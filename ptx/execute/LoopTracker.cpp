@@ -70,6 +70,7 @@ void LoopTracker::leave(int L) {
   Totals[L].True += S.TrueTrips > 0 ? S.TrueTrips : double(trips(L));
   Totals[L].Known = S.Counted && !S.DataExit;
   Totals[L].Walk |= isWalk(L);
+  Totals[L].Runs = Totals[L].Known && P.Loops[L].Runs;
   Totals[L].Search = P.Loops[L].Looks.has_value();
   const Loop &Here = P.C.Loops[L];
   for (size_t I = 0; I < S.Visits.size(); ++I) {

@@ -190,6 +190,7 @@ Program::Program(const Function &F, const ControlFlow &C)
         Writes[size_t(To)].push_back(I);
   findClamps();
   findTargets();
+  findRuns();
   decodeBranches();
   decodeSearches();
   Writes = {};

@@ -132,6 +132,8 @@ struct LoopInfo {
   // Without a counter:
   std::optional<Search> Looks; ///< for something
   bool Walks = false;          ///< or goes where it loads; see Walk.h
+  // With a counter:
+  bool Runs = false;           ///< from one of RunBounds to the next
   uint64_t Unroll = 1;       ///< source trips per trip, guessed from the step
   std::vector<uint32_t> PlaceInParent; ///< per block of it: index in the parent's
 };
@@ -150,6 +152,10 @@ public:
   /// As Slots, of what loads bring and conversions make: the position of the parameter
   /// behind which the array lies that it is an index of; -1: none, or several.
   std::vector<int16_t> Targets;
+  static constexpr int16_t Row = -2; ///< instead: a coordinate that others are added to after it was multiplied
+  /// As Slots: where a run of the elements of the target begins or ends, of an array
+  /// that has an entry for each run and one more.
+  llvm::BitVector RunBounds;
   std::vector<BranchInfo> Branches;          ///< per block: its last instruction, if a Bra
   std::vector<std::vector<uint32_t>> Tables; ///< BrxIdx: target blocks, MicroOp::Offset indexes this
   std::vector<LoopInfo> Loops;
@@ -177,11 +183,15 @@ private:
   void findRanges();
   void findClamps();
   void findTargets();
+  void findRuns();
   bool leavesFunction(unsigned Block) const;
   /// Registers that \p Register is computed from, itself included; as far as a
   /// bounds check goes.
-  std::vector<int> registersBehind(int Register) const;
+  std::vector<int> registersBehind(int Register, bool ThroughFloats = true) const;
   std::vector<unsigned> parametersBehind(int Register) const;
+  /// The parameter that \p Load, a LdParam, reads; null: not plain to see.
+  const ParameterSlot *parameterOf(const MicroOp &Load) const;
+  bool isMultiplied(int Register) const;
   int8_t skipsLoop(unsigned Block, const BranchInfo &Info, int Guard) const;
   int8_t bodyOf(unsigned Block, const BranchInfo &Info) const;
 

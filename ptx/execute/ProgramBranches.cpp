@@ -26,7 +26,7 @@ bool Program::leavesFunction(unsigned Block) const {
   return false;
 }
 
-std::vector<int> Program::registersBehind(int Register) const {
+std::vector<int> Program::registersBehind(int Register, bool ThroughFloats) const {
   std::vector<int> Out, Work{Register};
   llvm::BitVector Seen(Registers);
   constexpr unsigned MaxRegisters = 64;
@@ -39,7 +39,7 @@ std::vector<int> Program::registersBehind(int Register) const {
     Out.push_back(R);
     for (unsigned At : Writes[size_t(R)]) {
       const MicroOp &Op = Ops[At];
-      if (Op.Op != Opcode::Ld && Op.Op != Opcode::LdParam)
+      if (Op.Op != Opcode::Ld && Op.Op != Opcode::LdParam && (ThroughFloats || Op.Op != Opcode::Cvt || !Op.SrcFloat))
         for (unsigned S = 0; S < Op.SrcCount; ++S)
           Work.push_back(Slots[Op.FirstSrc + S]);
     }

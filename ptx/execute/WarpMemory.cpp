@@ -18,13 +18,34 @@ uint64_t WarpMemory::leaf(const MicroOp &Op, const DataIntegers &Data, unsigned 
   return Data.value(Lane, Address);
 }
 
+uint64_t WarpMemory::elementsBehind(int16_t Position) const {
+  if (Position < 0 || size_t(Position) >= Facts.Arrays.size() || Facts.Arrays[size_t(Position)].empty())
+    return 0;
+  return Facts.Arrays[size_t(Position)].front().Elements;
+}
+
+std::optional<uint64_t> WarpMemory::runBound(const MicroOp &Op, unsigned Part, uint64_t Address) const {
+  if (!P.RunBounds[Op.FirstDest + Part])
+    return std::nullopt;
+  const ArrayPlace *Own = arrayBehind(Address);
+  uint64_t Elements = elementsBehind(P.Targets[Op.FirstDest + Part]);
+  if (!Elements) // as many as everything else is taken to have
+    Elements = Facts.Elements;
+  if (!Own || !Own->Source.empty() || Own->Elements < 2 || Own->Bytes != Own->Elements * Op.ElementBytes || !Elements)
+    return std::nullopt;
+  const uint64_t Entry = (Address & ((uint64_t(1) << RangeBits) - 1)) / Op.ElementBytes;
+  return std::min(Elements, uint64_t(double(Entry) * double(Elements) / double(Own->Elements - 1)));
+}
+
 DataIntegers WarpMemory::data(const MicroOp &Op, unsigned Part) const {
   DataIntegers Data = data();
   if (Op.Bits < 32)
     Data.Elements = std::min(Data.Elements, uint64_t(1) << (Op.Bits - (Op.Signed ? 1 : 0)));
-  if (const int16_t Target = Data.Local && Part < Op.DestCount ? P.Targets[Op.FirstDest + Part] : -1; Target >= 0 && size_t(Target) < Facts.Arrays.size())
-    if (!Facts.Arrays[size_t(Target)].empty())
-      Data.Target = Facts.Arrays[size_t(Target)].front().Elements;
+  const int16_t Target = Data.Local && Part < Op.DestCount ? P.Targets[Op.FirstDest + Part] : -1;
+  Data.Row = Target == Program::Row;
+  Data.Target = elementsBehind(Target);
+  if (Op.Op == Opcode::Cvt) // places, which are no further apart than the threads
+    Data.Target = std::min(Data.Target, Data.Threads);
   return Data;
 }
 
@@ -185,6 +206,15 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
     if (Argument) {
       Unknown = Argument->Unknown ? Mask : 0;
       forLanes(Mask, [&, V = Register(Argument->Bits)](unsigned L) { Out[L] = V; });
+    } else if (Where == Space::Global && P.RunBounds[Op.FirstDest + D]) {
+      const uint32_t FromData = R.Unknown[Op.Address];
+      forLanes(Mask, [&](unsigned L) {
+        const uint64_t At = Address[L] + Behind;
+        const std::optional<uint64_t> Bound = FromData >> L & 1 || (!IsLeaf && known(At)) ? std::nullopt : runBound(Op, D, At);
+        const StoredValue V = Bound ? StoredValue{*Bound, false} : read(Op, Data, Where, L, At);
+        Out[L] = Register(V.Bits);
+        Unknown |= uint32_t(V.Unknown) << L;
+      });
     } else if (IsLeaf) {
       Unknown = Mask;
       if (IsPlain)

@@ -18,7 +18,7 @@ public:
   bool access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Request &Out);
 
   /// What stands for the warp's integers that follow from data.
-  DataIntegers data() const { return {Facts.Elements, Facts.LocalData, WarpId * 32, Facts.Grid.count() * Facts.Block.count(), 0}; }
+  DataIntegers data() const { return {Facts.Elements, Facts.LocalData, WarpId * 32, Facts.Grid.count() * Facts.Block.count(), false, 0}; }
   /// data() as far as what \p Op loads is wide enough for it; of its destination \p Part.
   DataIntegers data(const MicroOp &Op, unsigned Part) const;
 
@@ -45,6 +45,11 @@ private:
   uint64_t seed(uint64_t Address, Origin &Last) const;
   /// Moves addresses that come from data into the arrays they point behind.
   void keepInside(uint32_t Mask, Lanes &Address) const;
+  /// Of the array that a parameter leads to; 0: not known.
+  uint64_t elementsBehind(int16_t Position) const;
+  /// Where the run of the entry at \p Address begins, if all are as long as in the mean; none: it is no bound of one, or
+  /// sizes are not known.
+  std::optional<uint64_t> runBound(const MicroOp &Op, unsigned Part, uint64_t Address) const;
   /// The pseudo-random value behind \p Address.
   static uint64_t leaf(const MicroOp &Op, const DataIntegers &Data, unsigned Lane, uint64_t Address);
 

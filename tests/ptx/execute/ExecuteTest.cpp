@@ -763,6 +763,83 @@ TEST(Execute, LocalDataLieAsFarInASmallArrayAsTheThreadInTheGrid) {
     EXPECT_LE(std::abs(int64_t(T.Requests[1].Address[Lane] - Range) / 16 - Owner), 9);
 }
 
+TEST(Execute, RunsAreAsLongAsInTheMean) {
+  // for (i = starts[block] + thread; i < starts[block + 1]; i += threads) sum += p[i];
+  Module M = parsed(R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 .ptr .global p, .param .u64 .ptr .global starts)
+{
+.reg .pred %p<3>;
+.reg .b32 %r<9>;
+.reg .b64 %rd<9>;
+.reg .f32 %f<3>;
+ld.param.u64 %rd1, [p];
+ld.param.u64 %rd2, [starts];
+mov.u32 %r1, %ctaid.x;
+mov.u32 %r2, %tid.x;
+mov.u32 %r3, %ntid.x;
+mul.wide.u32 %rd3, %r1, 4;
+add.s64 %rd4, %rd2, %rd3;
+ld.global.u32 %r4, [%rd4];
+ld.global.u32 %r5, [%rd4+4];
+add.s32 %r6, %r4, %r2;
+setp.ge.s32 %p1, %r6, %r5;
+@%p1 bra DONE;
+LOOP: mul.wide.s32 %rd5, %r6, 16;
+add.s64 %rd6, %rd1, %rd5;
+ld.global.f32 %f1, [%rd6];
+add.s32 %r6, %r6, %r3;
+setp.lt.s32 %p2, %r6, %r5;
+@%p2 bra LOOP;
+DONE: ret;
+}
+)");
+  Kernel K(*M.find("k"));
+  LaunchFacts L;
+  L.Arrays = {{{1000000 * 16, 0, 0, {}, 1000000}}, {{1001 * 4, 0, 0, {}, 1001}}};
+  WarpTrace T = K.run(L, 3, 0);
+  ASSERT_EQ(T.Loops.size(), 1u);
+  EXPECT_TRUE(T.Loops[0].Known);
+  EXPECT_EQ(T.Loops[0].Executed, 4u) << "1,000 elements for 256 threads";
+  ASSERT_EQ(T.Requests.size(), 6u);
+  EXPECT_FALSE(T.Requests[2].DependsOnLoad);
+  for (unsigned Lane = 0; Lane < 32; ++Lane)
+    EXPECT_EQ(T.Requests[2].Address[Lane], Range + (3000 + Lane) * 16);
+  L.Arrays.pop_back(); // nobody knows how many runs there are
+  EXPECT_FALSE(K.run(L, 3, 0).Loops[0].Known);
+}
+
+TEST(Execute, NearThreadsShareTheRowOfAGrid) {
+  // p[int(y) * width + int(x)], with coordinates that are loaded
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+ld.param.u32 %r1, [n];
+mov.u32 %r2, %ctaid.x;
+mov.u32 %r3, %ntid.x;
+mov.u32 %r4, %tid.x;
+mad.lo.s32 %r5, %r2, %r3, %r4;
+mul.wide.s32 %rd2, %r5, 8;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.f32 %f1, [%rd3];
+ld.global.f32 %f2, [%rd3+4];
+cvt.rzi.s32.f32 %r6, %f1;
+cvt.rzi.s32.f32 %r7, %f2;
+mad.lo.s32 %r8, %r7, %r1, %r6;
+mul.wide.s32 %rd4, %r8, 16;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.f32 %f3, [%rd5];
+ret;)");
+  LaunchFacts L;
+  L.LocalData = true;
+  L.Arguments = {std::nullopt, 1000};
+  WarpTrace T = K.run(L, 40, 1);
+  ASSERT_EQ(T.Requests.size(), 3u);
+  std::set<uint64_t> Rows;
+  for (uint64_t A : T.Requests[2].Address)
+    Rows.insert((A - Range) / 16 / 1000);
+  EXPECT_LE(Rows.size(), 3u);
+}
+
 TEST(Execute, HashesOfLocalDataLieAnywhere) {
   // p[(keys[i] * 2654435761) & 0xfffff]
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
