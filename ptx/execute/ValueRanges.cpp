@@ -1,6 +1,7 @@
 // What can be said of loaded values without knowing them.
 #include "ptx/execute/Program.h"
 
+#include <map>
 #include <set>
 
 using namespace restride::ptx;
@@ -102,6 +103,7 @@ const ParameterSlot *Program::parameterOf(const MicroOp &Load) const {
 void Program::findTargets() {
   constexpr int16_t Several = -3;
   Targets.assign(Slots.size(), -1);
+  std::map<size_t, bool> Multiplied; // by destination
   for (unsigned Access = 0; Access < Ops.size(); ++Access) {
     const MicroOp &To = Ops[Access];
     const bool Global = To.Mem == Space::Global || To.Mem == Space::Generic || To.Mem == Space::None;
@@ -123,9 +125,13 @@ void Program::findTargets() {
         }
       }
     if (Pointers.size() == 1 && Data.size() > 1 && Data.size() <= 3 && Converted) { // coordinates: (z * height + y) * width + x
-      for (size_t At : Data)
-        if (isMultiplied(Slots[At]))
+      for (size_t At : Data) {
+        auto [Known, New] = Multiplied.try_emplace(At, false);
+        if (New)
+          Known->second = isMultiplied(Slots[At]);
+        if (Known->second)
           Targets[At] = Row;
+      }
       std::erase_if(Data, [&](size_t At) { return Targets[At] == Row; });
       Ordered = true;
     }
