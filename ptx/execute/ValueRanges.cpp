@@ -104,11 +104,13 @@ void Program::findTargets() {
   constexpr int16_t Several = -3;
   Targets.assign(Slots.size(), -1);
   std::map<size_t, bool> Multiplied; // by destination
+  llvm::BitVector Seen(Registers);
   for (unsigned Access = 0; Access < Ops.size(); ++Access) {
     const MicroOp &To = Ops[Access];
     const bool Global = To.Mem == Space::Global || To.Mem == Space::Generic || To.Mem == Space::None;
-    if (!F.Body[Access].isMemory() || !Global || To.Address < 0 || To.Address >= Slot(Registers))
+    if (!F.Body[Access].isMemory() || !Global || To.Address < 0 || To.Address >= Slot(Registers) || Seen[unsigned(To.Address)])
       continue;
+    Seen.set(unsigned(To.Address));
     std::set<int> Pointers;
     std::set<size_t> Data;
     bool Ordered = true, Converted = true;
