@@ -82,8 +82,8 @@ public:
       }
       for (const SectorTouch &T : W.touches(R)) {
         const uint64_t Granule = T.Sector / GranuleSectors;
-        Lines.insert(lineOf(T.Sector));
-        AllLines.push_back(lineOf(T.Sector));
+        if (Lines.insert(lineOf(T.Sector)))
+          AllLines.push_back(lineOf(T.Sector));
         if (I.isStore())
           Written[T.Sector] |= T.Bytes;
         else if (InBlock.insert(Granule))
@@ -115,7 +115,7 @@ public:
     sort(AllLines);
     double Touched = 0, Passed = 0;
     for (size_t I = 1; I < AllLines.size(); ++I)
-      if (const uint64_t Gap = AllLines[I] - AllLines[I - 1]; Gap && Gap < Jump)
+      if (const uint64_t Gap = AllLines[I] - AllLines[I - 1]; Gap < Jump)
         ++Touched, Passed += double(Gap);
     return Passed > 0 ? Touched / Passed : 1;
   }
@@ -124,8 +124,8 @@ private:
   const ptx::Function &F;
   uint64_t GranuleSectors;
   unsigned Jumps = 0, Steps = 0; ///< of an instruction from trip to trip: beyond what its warp asked for, or not
-  std::vector<uint64_t> AllLines;
   NumberMap Read, Lines, InBlock;
+  std::vector<uint64_t> AllLines; ///< as in Lines
   DenseMap<uint64_t, uint32_t> Written; ///< sector: bytes
   double BlockSum = 0; ///< granules, distinct within each block
 };

@@ -195,21 +195,21 @@ private:
     }
   }
 
-  /// The same of stores with no division between them, in which all others would come before.
-  void sendTogether(ArrayRef<StoreRequest> Stores) {
+  /// The same of stores with no division between them, which would give those of other warps time to come first.
+  void sendTogether(ArrayRef<StoreRequest> Those) {
     double Lines = 0, Alone = 0;
     SectorTouches All;
-    for (const StoreRequest &S : Stores) {
+    for (const StoreRequest &S : Those) {
       Lines += linesOf(S.Touches);
       Alone += S.Packets;
       append_range(All, S.Touches);
     }
     joinSectors(All);
-    const double Merged = packetsOf(All) / Alone, Full = Lines / Stores.size() / G.StoreMergeLines;
+    const double Merged = packetsOf(All) / Alone, Full = Lines / Those.size() / G.StoreMergeLines;
     auto share = [&](double Apart) { return Apart + (1 - Apart) * Merged; };
     const double Idle = share(Full > 1 ? 1 : 0);
     const double Busy = share(std::clamp((Full * G.Schedulers - MergeAll) / MergeRange, 0.0, 1.0));
-    for (const StoreRequest &S : Stores) {
+    for (const StoreRequest &S : Those) {
       AccessReuse &A = Out.PerInstruction[S.Instruction];
       A.Packets += S.Packets * Idle;
       A.BusyPackets += S.Packets * Busy;

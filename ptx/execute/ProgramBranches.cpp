@@ -54,8 +54,7 @@ std::vector<unsigned> Program::parametersBehind(int Register) const {
       const MicroOp &Op = Ops[At];
       if (Op.Op != Opcode::LdParam || Op.Address < int(Registers))
         continue;
-      const uint64_t Offset = Constants[size_t(Op.Address) - Registers].Value + uint64_t(Op.Offset);
-      if (const ParameterSlot *P = Addresses.parameterAt(Offset))
+      if (const ParameterSlot *P = parameterOf(Op))
         Out.push_back(P->Position);
     }
   return Out;

@@ -9,6 +9,9 @@ template <typename FnT> static void forLanes(uint32_t Mask, FnT Fn) {
     Fn(unsigned(std::countr_zero(Mask)));
 }
 
+/// From the begin of the range of one pointer.
+static uint64_t offsetIn(uint64_t Address) { return Address & ((uint64_t(1) << RangeBits) - 1); }
+
 uint64_t WarpMemory::leaf(const MicroOp &Op, const DataIntegers &Data, unsigned Lane, uint64_t Address) {
   if (Op.IsPointer && Op.Bits == 64) {
     // A range of its own, away from those of the parameters.
@@ -33,7 +36,7 @@ std::optional<uint64_t> WarpMemory::runBound(const MicroOp &Op, unsigned Part, u
     Elements = Facts.Elements;
   if (!Own || !Own->Source.empty() || Own->Elements < 2 || Own->Bytes != Own->Elements * Op.ElementBytes || !Elements)
     return std::nullopt;
-  const uint64_t Entry = (Address & ((uint64_t(1) << RangeBits) - 1)) / Op.ElementBytes;
+  const uint64_t Entry = offsetIn(Address) / Op.ElementBytes;
   return std::min(Elements, uint64_t(double(Entry) * double(Elements) / double(Own->Elements - 1)));
 }
 
@@ -57,7 +60,7 @@ std::optional<uint64_t> WarpMemory::ordered(const MicroOp &Op, unsigned Lane, ui
   if (Op.Bits < 32)
     Count = std::min(Count, uint64_t(1) << (Op.Bits - (Op.Signed ? 1 : 0)));
   if (Facts.Orders[Behind->Position] == IndexOrder::Sorted) {
-    const uint64_t Entry = (Address & ((uint64_t(1) << RangeBits) - 1)) / Op.ElementBytes;
+    const uint64_t Entry = offsetIn(Address) / Op.ElementBytes;
     return (Entry + randomBelow(Address, 2)) % Count;
   }
   return data().near(Lane, Address, 64) % Count;
@@ -121,7 +124,7 @@ static std::pair<uint64_t, uint64_t> divide(uint64_t A, uint64_t B) {
 }
 
 std::optional<uint64_t> WarpMemory::sourceOffset(uint64_t Address, const Origin &From) {
-  const uint64_t Offset = Address & ((uint64_t(1) << RangeBits) - 1);
+  const uint64_t Offset = offsetIn(Address);
   if (!From.Array)
     return Offset;
   const auto [Tile, At] = divide(Offset, From.Array->TileBytes);
@@ -132,7 +135,7 @@ std::optional<uint64_t> WarpMemory::sourceOffset(uint64_t Address, const Origin 
 uint64_t WarpMemory::seed(uint64_t Address, Origin &Last) const {
   if (Address >> RangeBits != Last.Range)
     Last = originOf(Address);
-  return Last.Base + sourceOffset(Address, Last).value_or(Address & ((uint64_t(1) << RangeBits) - 1));
+  return Last.Base + sourceOffset(Address, Last).value_or(offsetIn(Address));
 }
 
 void WarpMemory::keepInside(uint32_t Mask, Lanes &Address) const {
@@ -261,14 +264,14 @@ void WarpMemory::atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lan
     if (To < 0)
       continue;
     uint64_t Rank = 0;
-    forLanes(Mask, [&](unsigned L) {
-      const uint64_t Other = leaf(Op, data(Op, D), L, (Address[L] ^ window(Where)) + (Atomics << 20) + D);
+    forLanes(Mask, [&, Data = data(Op, D)](unsigned L) {
+      const uint64_t Other = leaf(Op, Data, L, (Address[L] ^ window(Where)) + (Atomics << 20) + D);
       R.Values[To][L] = lowBits(Counts ? Before + Rank++ : Other, Op.Bits);
     });
     R.Unknown[To] = Counts ? R.Unknown[To] & ~Mask : R.Unknown[To] | Mask;
   }
-  forLanes(Mask, [&](unsigned L) {
-    write(Where, L, Address[L], Op.ElementBytes, {leaf(Op, data(Op, 0), L, Address[L] + (Atomics << 20)), true});
+  forLanes(Mask, [&, Data = data(Op, 0)](unsigned L) {
+    write(Where, L, Address[L], Op.ElementBytes, {leaf(Op, Data, L, Address[L] + (Atomics << 20)), true});
   });
 }
 

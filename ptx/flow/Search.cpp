@@ -37,11 +37,12 @@ public:
   std::optional<Search> run() const {
     Search Out;
     bool Finds = false;
+    const SmallVector<State, 8> Trip = follow(next({L.Header, std::nullopt}));
     for (unsigned B : L.Blocks) {
       const Instruction *Branch = branchOf(B);
       if (!Branch || (leaves(B) && Branch->Guard == Flag))
         continue;
-      const bool TakenEnds = !goesOn(C.Blocks[B].Succs[0], B), NextEnds = !goesOn(C.Blocks[B].Succs[1], B);
+      const bool TakenEnds = !goesOn(C.Blocks[B].Succs[0], B, Trip), NextEnds = !goesOn(C.Blocks[B].Succs[1], B, Trip);
       if (TakenEnds == NextEnds || !(leaves(B) || comparesData(Branch->Guard)))
         continue;
       Out.Tests.push_back({B, TakenEnds});
@@ -56,6 +57,8 @@ public:
   }
 
 private:
+  using State = std::pair<unsigned, std::optional<bool>>; ///< a block, and the flag before it
+
   const Instruction *branchOf(unsigned B) const {
     const Block &Here = C.Blocks[B];
     const Instruction *Last = Here.Begin == Here.End ? nullptr : &F.Body[Here.End - 1];
@@ -86,8 +89,6 @@ private:
     return Before;
   }
 
-  using State = std::pair<unsigned, std::optional<bool>>; ///< a block, and the flag before it
-
   /// Where one goes from \p S, by the flag where that is known.
   SmallVector<State, 2> next(const State &S) const {
     const std::optional<bool> After = flagAfter(S.first, S.second);
@@ -113,10 +114,9 @@ private:
   }
 
   /// Whether another trip can follow where \p From goes to \p To: not if all ways
-  /// from there leave the loop, by the flag as it is set on them.
-  bool goesOn(unsigned To, unsigned From) const {
+  /// from there leave the loop, by the flag as it is set on them and before in the \p Trip.
+  bool goesOn(unsigned To, unsigned From, ArrayRef<State> Trip) const {
     std::optional<bool> Before;
-    SmallVector<State, 8> Trip = follow(next({L.Header, std::nullopt}));
     auto At = find_if(Trip, [&](const State &S) { return S.first == From; });
     if (At != Trip.end() && count_if(Trip, [&](const State &S) { return S.first == From; }) == 1)
       Before = At->second;
