@@ -806,6 +806,9 @@ DONE: ret;
   EXPECT_FALSE(T.Requests[2].DependsOnLoad);
   for (unsigned Lane = 0; Lane < 32; ++Lane)
     EXPECT_EQ(T.Requests[2].Address[Lane], Range + (3000 + Lane) * 16);
+  L.Orders = {IndexOrder::Random, IndexOrder::Sorted}; // what somebody says of the entries is stronger
+  EXPECT_LT(K.run(L, 3, 0).Loops[0].Executed, 4u);
+  L.Orders.clear();
   L.Arrays.pop_back(); // nobody knows how many runs there are
   EXPECT_FALSE(K.run(L, 3, 0).Loops[0].Known);
 }
