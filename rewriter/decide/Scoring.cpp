@@ -52,6 +52,8 @@ static bool isSizeKnown(const Launch &L, const Program &P) {
   return llvm::any_of(P.Candidates, [&](const Candidate &C) { return !C.declared() && C.Elements.Count > 0 && isTakenBy(C, L); });
 }
 
+static bool isExtentKnown(const Launch &L, unsigned Position) { return Position < L.Extents.size() && L.Extents[Position].Bytes; }
+
 static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const Plan &Layouts, double Assumed) {
   cost::KernelLaunch Out;
   Out.Calls = L.Calls;
@@ -66,7 +68,7 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
     double Count = C.Elements.Count > 0 ? C.Elements.Count : Assumed;
     Elements = std::max(Elements, Count);
     for (const KernelParameter &K : C.Kernels)
-      if (K.Position && K.Kernel == L.Kernel) {
+      if (K.Position && K.Kernel == L.Kernel && (C.Type.Size || !isExtentKnown(L, *K.Position))) {
         std::vector<std::vector<ptx::ArrayPlace>> &Arrays = Out.Facts.Arrays;
         Arrays.resize(std::max(Arrays.size(), size_t(*K.Position) + 1));
         Arrays[*K.Position] = arrayPlaces(C, *Layouts[I]);
