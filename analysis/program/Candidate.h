@@ -95,6 +95,7 @@ struct Launch {
   uint64_t SharedBytes = 0;
   std::vector<std::string> Parameters;           ///< names; empty where nobody launches it
   std::vector<std::optional<int64_t>> Arguments; ///< of integer parameters
+  std::vector<std::optional<double>> Reals;      ///< of floating-point parameters that never hold anything else
   std::vector<IndexOrder> Orders;                ///< of the integers behind pointers, by parameter; fewer: random
   std::vector<std::vector<Fill>> Fills;          ///< of the integers behind pointers, by parameter; fewer: not known
   std::vector<Extent> Extents;                   ///< of arrays, by parameter; fewer: not known

@@ -21,6 +21,8 @@ public:
   /// initialiser, parameters by the one value all calls give them; of a ?: whose
   /// condition is unknown, the arm that is known.
   std::optional<Estimate> integer(const clang::Expr *E) const { return integer(E, Frame()); }
+  /// A floating-point expression: "ceil(n / 256.0)".
+  std::optional<RealEstimate> real(const clang::Expr *E) const { return real(E, Frame()); }
   /// Elements of the container \p V.
   std::optional<Estimate> elements(const clang::VarDecl *V) const { return containerSize(V, Frame()); }
   /// A grid or block size: an integer or a dim3. Zeros where unknown.
@@ -49,7 +51,6 @@ private:
     Frame deeper() const { return {Call, Outer, Depth + 1}; }
   };
   std::optional<Estimate> integer(const clang::Expr *E, Frame In) const;
-  /// A floating-point expression: "ceil(n / 256.0)".
   std::optional<RealEstimate> real(const clang::Expr *E, Frame In) const;
   template <typename T> std::optional<EstimateOf<T>> value(const clang::Expr *E, Frame In) const;
   template <typename T> std::optional<EstimateOf<T>> variable(const clang::VarDecl *V, Frame In) const;

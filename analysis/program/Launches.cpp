@@ -82,6 +82,10 @@ static void addLaunch(Launch &Out, const CUDAKernelCallExpr *Call, const Evaluat
       else if (Value->Assumed)
         Out.Notes.push_back("argument '" + Name + "' is taken as " + std::to_string(Value->Value));
     }
+    std::optional<RealEstimate> Real;
+    if (I < Callee->getNumParams() && Callee->getParamDecl(I)->getType()->isRealFloatingType())
+      Real = Values.real(Call->getArg(I));
+    Out.Reals.push_back(Real && !Real->Assumed ? std::optional(Real->Value) : std::nullopt);
     Out.Arguments.push_back(Value ? std::optional<int64_t>(Value->Value) : std::nullopt);
   }
 }

@@ -132,19 +132,6 @@ void AluUnit::move() {
   result([&](unsigned L) { return A[L]; });
 }
 
-void AluUnit::convert(const DataIntegers &Data) {
-  if (Op.Float)
-    return opaque();
-  const Lanes &A = source(0);
-  if (Op.SrcFloat) // an index computed in floating point
-    return write(0, Op.Bits, ~0u, [&](unsigned L) { return Data.value(L, A[L]); });
-  const unsigned Bits = Op.SrcBits;
-  if (Op.SrcSigned)
-    result([&](unsigned L) { return uint64_t(signExtend(A[L], Bits)); });
-  else
-    result([&](unsigned L) { return lowBits(A[L], Bits); });
-}
-
 void AluUnit::convertAddress() {
   const Lanes &A = source(0);
   const uint64_t Window = window(Op.Mem);
@@ -229,8 +216,8 @@ void AluUnit::run(const DataIntegers &Data) {
     return select();
   case Opcode::Isspacep:
     return result([&](unsigned L) { return uint64_t(spaceOf(A[L]) == Op.Mem); });
-  default: // floating point, unknown instructions, and those without results
-    return opaque();
+  default: // also unknown instructions, and those without results
+    return floating();
   }
 }
 

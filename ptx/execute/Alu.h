@@ -1,5 +1,5 @@
-// Computes what one instruction does to registers: 32 lanes, integers exactly,
-// everything else as a repeatable pseudo-random value that is marked as unknown.
+// Computes what one instruction does to registers: 32 lanes, what follows from
+// the launch exactly, data as repeatable pseudo-random values that are marked as unknown.
 #pragma once
 
 #include "ptx/execute/Program.h"
@@ -14,7 +14,7 @@ using Lanes = std::array<uint64_t, 32>;
 
 struct RegisterFile {
   std::vector<Lanes> Values; ///< per slot; zero-extended to the register's width
-  /// Per slot, bit per lane: the value comes from loaded or floating-point data.
+  /// Per slot, bit per lane: the value comes from loaded data.
   std::vector<uint32_t> Unknown;
   uint32_t Carry = 0; ///< bit per lane, of add.cc and sub.cc
   /// Per instruction: comparisons of one unknown value by all lanes so far.

@@ -79,8 +79,7 @@ std::optional<bool> AluUnit::usual() const {
   auto specialConstant = [&](unsigned I) -> std::optional<double> {
     if (Slots[I] < 0 || unsigned(Slots[I]) < P.Registers)
       return std::nullopt;
-    const uint64_t Word = source(I)[0];
-    const double C = Op.SrcBits == 32 ? double(std::bit_cast<float>(uint32_t(Word))) : std::bit_cast<double>(Word);
+    const double C = real(I, 0);
     return isSpecial(C) ? std::optional(C) : std::nullopt;
   };
   if (const std::optional<double> C = specialConstant(1))
@@ -91,9 +90,9 @@ std::optional<bool> AluUnit::usual() const {
 }
 
 uint32_t AluUnit::tossed(uint32_t U) const {
-  if (Op.SrcFloat)
-    return Mask;
   U &= Mask;
+  if (Op.SrcFloat)
+    return U;
   const Slot First = Op.SrcCount ? P.Slots[Op.FirstSrc] : -1, Second = Op.SrcCount > 1 ? P.Slots[Op.FirstSrc + 1] : -1;
   const bool IsRegister = First >= 0 && unsigned(First) < P.Registers;
   if (!U || (IsRegister && P.FewBits[unsigned(First)]))
@@ -126,13 +125,16 @@ uint32_t AluUnit::toss(uint32_t Tossed) {
 }
 
 void AluUnit::compare() {
-  const std::optional<bool> Usual = usual();
-  const uint32_t U = unknown(0) | unknown(1), Tossed = Usual ? 0 : tossed(U);
-  uint32_t Result = Usual ? (*Usual ? Mask : 0)
-                          : lanesThatHold(Op.Compare, source(0), source(1), Op.SrcBits, Op.SrcSigned, Mask & ~Tossed);
+  const uint32_t U = Op.SrcFloat && Op.SrcBits < 32 ? ~0u : unknown(0) | unknown(1);
+  const std::optional<bool> Usual = U & Mask ? usual() : std::nullopt;
+  const uint32_t Tossed = Usual ? 0 : tossed(U), Known = Mask & ~(Usual ? U : Tossed);
+  uint32_t Result = Op.SrcFloat ? lanesWhere(Known, [&](unsigned L) { return compares(Op.Compare, real(0, L), real(1, L)); })
+                                : lanesThatHold(Op.Compare, source(0), source(1), Op.SrcBits, Op.SrcSigned, Known);
+  if (Usual && *Usual)
+    Result |= Mask & U;
   if (Tossed)
     Result |= toss(Tossed);
-  const uint32_t Unknown = (Op.SrcFloat ? ~0u : U) | unknown(2);
+  const uint32_t Unknown = U | unknown(2);
   uint32_t Set = Result, Unset = ~Result;
   if (const Join J = Join(Op.Variant); J != Join::None) {
     const uint32_t Other = lanesWhere(~0u, [&](unsigned L) { return predicate(2, L); });

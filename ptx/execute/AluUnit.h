@@ -71,9 +71,14 @@ private:
   void bitCount();
   void permute();
   void move();
+  /// Source \p I, of SrcBits, as a floating-point value.
+  double real(unsigned I, unsigned Lane) const;
+  /// The results for the lanes \p Known, whose sources are; false: \p Op is no floating-point arithmetic.
+  template <typename T> bool arithmetic(uint32_t Known, Lanes &Out) const;
+  void floating();
   void convert(const DataIntegers &Data);
   void convertAddress();
-  /// How a comparison of floating-point values comes out for all data but special cases; none: it tells no such.
+  /// How a comparison with floating-point data comes out for all but special cases; none: it tells no such.
   std::optional<bool> usual() const;
   /// Lanes whose comparison a coin decides, of \p U with unknown operands.
   uint32_t tossed(uint32_t U) const;

@@ -72,6 +72,8 @@ struct LaunchFacts {
   /// integer argument has the value DefaultInteger.
   std::vector<std::optional<int64_t>> Arguments;
   int64_t DefaultInteger = 4096;
+  /// By source parameter position: value of a floating-point argument. One that is missing is data.
+  std::vector<std::optional<double>> Reals;
   /// Elements behind pointers: loaded 32- and 64-bit integers fall in [0, Elements).
   uint64_t Elements = 1u << 22;
   /// By source parameter position, and by pointer in that parameter. Addresses

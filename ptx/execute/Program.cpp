@@ -106,8 +106,15 @@ static Mode parseMode(const Instruction &I) {
     return M.contains(".to.") ? Mode::ToSpace : Mode::None;
   case Opcode::Bfind:
     return M.contains(".shiftamt") ? Mode::ShiftAmount : Mode::None;
+  case Opcode::Cvt: // what it is rounded to, an integer
+    return M.contains(".rni")   ? Mode::Nearest
+           : M.contains(".rzi") ? Mode::TowardZero
+           : M.contains(".rmi") ? Mode::Down
+           : M.contains(".rpi") ? Mode::Up
+           : M.contains(".sat") ? Mode::Saturate
+                                : Mode::None;
   default:
-    return Mode::None;
+    return M.contains(".sat") ? Mode::Saturate : Mode::None;
   }
 }
 
@@ -189,6 +196,7 @@ Program::Program(const Function &F, const ControlFlow &C)
       if (Slot To = Slots[Ops[I].FirstDest + D]; To >= 0)
         Writes[size_t(To)].push_back(I);
   findClamps();
+  findReals();
   findTargets();
   findRuns();
   decodeBranches();

@@ -77,7 +77,7 @@ enum class Join : uint8_t { None, And, Or, Xor };
 /// Variant of Selp: 1 if it limits a value that its predicate compares.
 /// Variant of Add and Sub.
 enum CarryFlags : uint8_t { ReadsCarry = 1, WritesCarry = 2 };
-/// Variant of Shf, Shfl, Vote, Redux and others with a mode suffix.
+/// Variant of Shf, Shfl, Vote, Redux, conversions and others with a mode suffix.
 enum class Mode : uint8_t {
   None,
   Left,
@@ -100,6 +100,9 @@ enum class Mode : uint8_t {
   Xor,
   ToSpace,
   ShiftAmount,
+  Nearest,
+  TowardZero,
+  Saturate,
 };
 
 /// A branch and the loop it leaves, if it does.
@@ -156,6 +159,8 @@ public:
   /// As Slots: where a run of the elements of the target begins or ends, of an array
   /// that has an entry for each run and one more.
   llvm::BitVector RunBounds;
+  /// As Slots: what loads bring is used as a floating-point value, whatever the load's type says.
+  llvm::BitVector Reals;
   std::vector<BranchInfo> Branches;          ///< per block: its last instruction, if a Bra
   std::vector<std::vector<uint32_t>> Tables; ///< BrxIdx: target blocks, MicroOp::Offset indexes this
   std::vector<LoopInfo> Loops;
@@ -182,6 +187,7 @@ private:
   void orderBlocks();
   void findRanges();
   void findClamps();
+  void findReals();
   void findTargets();
   void findRuns();
   bool leavesFunction(unsigned Block) const;

@@ -75,13 +75,17 @@ std::optional<StoredValue> WarpMemory::known(uint64_t Address) const {
   return V ? std::optional(StoredValue{uint64_t(V->Value), V->Scattered}) : std::nullopt;
 }
 
-std::optional<StoredValue> WarpMemory::argument(const MicroOp &Op, uint64_t Offset) const {
+std::optional<StoredValue> WarpMemory::argument(const MicroOp &Op, unsigned Part, uint64_t Offset) const {
   const ParameterSlot *Slot = P.Addresses.parameterAt(Offset);
   if (!Slot)
     return std::nullopt;
   const bool Whole = Slot->Bytes == Slot->Ty.bytes();
-  if (Op.Float || (Whole && Slot->Ty.K == Type::Float))
-    return StoredValue{scramble(Offset + 1), true};
+  if (isReal(Op, Part) || (Whole && Slot->Ty.K == Type::Float)) {
+    if (!Whole || Slot->Position >= Facts.Reals.size() || !Facts.Reals[Slot->Position] || Op.ElementBytes < 4)
+      return StoredValue{scramble(Offset + 1), true};
+    const double V = *Facts.Reals[Slot->Position];
+    return StoredValue{Op.ElementBytes == 4 ? std::bit_cast<uint32_t>(float(V)) : std::bit_cast<uint64_t>(V), false};
+  }
   std::optional<int64_t> Given;
   if (Whole && Slot->Position < Facts.Arguments.size())
     Given = Facts.Arguments[Slot->Position];
@@ -152,20 +156,20 @@ void WarpMemory::keepInside(uint32_t Mask, Lanes &Address) const {
   });
 }
 
-StoredValue WarpMemory::read(const MicroOp &Op, const DataIntegers &Data, Space Where, unsigned Lane, uint64_t Address) const {
+StoredValue WarpMemory::read(const MicroOp &Op, unsigned Part, const DataIntegers &Data, Space Where, unsigned Lane, uint64_t Address) const {
   std::optional<StoredValue> V;
   if (Where == Space::Local)
     V = Local.load(Lane, Address, Op.ElementBytes);
   else if (Where == Space::Shared)
     V = Shared.load(0, Address, Op.ElementBytes);
   else if (Where == Space::Param) {
-    V = argument(Op, Address);
+    V = argument(Op, Part, Address);
     if (!V)
       V = Parameter.load(Lane, Address, Op.ElementBytes);
   }
   if (V)
     return *V;
-  if (Where == Space::Global && mayKnow(Op)) {
+  if (Where == Space::Global && mayKnow(Op, Part)) {
     if (std::optional<uint64_t> Entry = ordered(Op, Lane, Address))
       return {*Entry, false};
     if (std::optional<StoredValue> Known = known(Address))
@@ -194,7 +198,6 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
   };
   // An argument is the same for all lanes, and looking it up takes time.
   const bool Uniform = Where == Space::Param && unsigned(Op.Address) >= P.Registers;
-  const bool IsLeaf = Where == Space::Global && !mayKnow(Op);
   Origin Seen;
   const bool IsPlain = !Facts.LocalData && !(Op.IsPointer && Op.Bits == 64); // as leaf() has it
   for (unsigned D = 0; D < Op.DestCount; ++D) {
@@ -204,7 +207,8 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
     Lanes &Out = R.Values[To];
     const DataIntegers Data = data(Op, D);
     const uint64_t Behind = uint64_t(D) * Op.ElementBytes;
-    const std::optional<StoredValue> Argument = Uniform ? argument(Op, Address[0] + Behind) : std::nullopt;
+    const bool IsLeaf = Where == Space::Global && !mayKnow(Op, D);
+    const std::optional<StoredValue> Argument = Uniform ? argument(Op, D, Address[0] + Behind) : std::nullopt;
     uint32_t Unknown = 0;
     if (Argument) {
       Unknown = Argument->Unknown ? Mask : 0;
@@ -215,7 +219,7 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
         const uint64_t At = Address[L] + Behind;
         const bool IsSaid = !IsLeaf && (ordered(Op, L, At) || known(At)); // by the configuration, or by the host's code
         const std::optional<uint64_t> Bound = FromData >> L & 1 || IsSaid ? std::nullopt : runBound(Op, D, At);
-        const StoredValue V = Bound ? StoredValue{*Bound, false} : read(Op, Data, Where, L, At);
+        const StoredValue V = Bound ? StoredValue{*Bound, false} : read(Op, D, Data, Where, L, At);
         Out[L] = Register(V.Bits);
         Unknown |= uint32_t(V.Unknown) << L;
       });
@@ -227,7 +231,7 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
         forLanes(Mask, [&](unsigned L) { Out[L] = Register(leaf(Op, Data, L, seed(Address[L] + Behind, Seen))); });
     } else
       forLanes(Mask, [&](unsigned L) {
-        const StoredValue V = read(Op, Data, Where, L, Address[L] + Behind);
+        const StoredValue V = read(Op, D, Data, Where, L, Address[L] + Behind);
         Out[L] = Register(V.Bits);
         Unknown |= uint32_t(V.Unknown) << L;
       });

@@ -26,10 +26,10 @@ public:
   void call(const Instruction &Call, uint32_t Mask);
 
 private:
-  StoredValue read(const MicroOp &Op, const DataIntegers &Data, Space Where, unsigned Lane, uint64_t Address) const;
+  StoredValue read(const MicroOp &Op, unsigned Part, const DataIntegers &Data, Space Where, unsigned Lane, uint64_t Address) const;
   void write(Space Where, unsigned Lane, uint64_t Address, unsigned Bytes, StoredValue V);
-  /// A word of the function's own parameters; none: Offset is not in them.
-  std::optional<StoredValue> argument(const MicroOp &Op, uint64_t Offset) const;
+  /// What \p Op loads as its destination \p Part of the function's own parameters; none: Offset is not in them.
+  std::optional<StoredValue> argument(const MicroOp &Op, unsigned Part, uint64_t Offset) const;
   /// The array that the global \p Address lies in; null: not known.
   const ArrayPlace *arrayBehind(uint64_t Address) const;
   /// What seeds of addresses in one pointer's range begin with.
@@ -55,8 +55,9 @@ private:
 
   /// No loaded integer is known: data are all leaves.
   bool knowsNothing() const { return Facts.Orders.empty() && Facts.Known.empty(); }
+  bool isReal(const MicroOp &Op, unsigned Part) const { return Part < Op.DestCount && P.Reals[Op.FirstDest + Part]; }
   /// What \p Op loads may be known; floating-point values and pointers never are.
-  bool mayKnow(const MicroOp &Op) const { return !Op.Float && !Op.IsPointer && !knowsNothing(); }
+  bool mayKnow(const MicroOp &Op, unsigned Part) const { return !isReal(Op, Part) && !Op.IsPointer && !knowsNothing(); }
   /// The entry of an array of indices that are not random; none: it is a leaf.
   std::optional<uint64_t> ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const;
   /// The integer at the global \p Address, if that is known.

@@ -11,7 +11,7 @@ namespace restride::ptx {
 
 struct StoredValue {
   uint64_t Bits = 0;
-  bool Unknown = false; ///< from loaded or floating-point data
+  bool Unknown = false; ///< from loaded data
 };
 
 /// Memory of one lane, or of a whole block (one copy).

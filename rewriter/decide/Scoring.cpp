@@ -96,6 +96,7 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
                      : ptx::Dim3{uint32_t(std::max(1.0, std::min(2147483647.0, Elements / double(F.Block.count())))), 1, 1};
   F.DynamicSharedBytes = L.SharedBytes;
   F.Arguments = L.Arguments;
+  F.Reals = L.Reals;
   for (IndexOrder O : L.Orders)
     F.Orders.push_back(orderOf(O));
   for (const std::vector<Fill> &Fills : L.Fills) {

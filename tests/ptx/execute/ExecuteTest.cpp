@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <chrono>
+#include <cmath>
 #include <random>
 #include <set>
 
@@ -936,6 +937,68 @@ TEST(Execute, Arithmetic) {
     for (unsigned L = 0; L < 32; ++L)
       EXPECT_EQ(Values[L], Case.Value(L)) << Case.Body << "\nlane " << L;
   }
+}
+
+/// A place that follows from the thread's is computed, in floating point too.
+TEST(Execute, FloatingPointArithmetic) {
+  const char *const Lane = "mov.u32 %r1, %laneid;\ncvt.rn.f32.u32 %f1, %r1;\n";
+  const ValueCase Cases[] = {
+      {"fma.rn.f32 %f2, %f1, 0f3F000000, 0f40000000;\ncvt.rzi.s32.f32 %r9, %f2;", [](uint64_t L) { return L / 2 + 2; }},
+      {"add.f32 %f2, %f1, 0f3F800000;\nsqrt.rn.f32 %f3, %f2;\ncvt.rmi.s32.f32 %r9, %f3;",
+       [](uint64_t L) { return uint64_t(std::sqrt(float(L) + 1)); }},
+      {"mul.f32 %f2, %f1, 0f3F400000;\ncvt.rni.s32.f32 %r9, %f2;", [](uint64_t L) { return uint64_t(std::nearbyint(0.75 * double(L))); }},
+      {"mul.f32 %f2, %f1, 0f3F400000;\ncvt.rpi.f32.f32 %f3, %f2;\ncvt.rzi.u32.f32 %r9, %f3;",
+       [](uint64_t L) { return uint64_t(std::ceil(0.75 * double(L))); }},
+      {"sub.f32 %f2, %f1, 0f41000000;\nabs.f32 %f3, %f2;\nmin.f32 %f4, %f3, 0f40A00000;\ncvt.rzi.s32.f32 %r9, %f4;",
+       [](uint64_t L) { return uint64_t(std::min(std::abs(int(L) - 8), 5)); }},
+      {"sub.f32 %f2, %f1, 0f41000000;\ncvt.rzi.u32.f32 %r9, %f2;", [](uint64_t L) { return L < 8 ? 0 : L - 8; }},
+      {"mul.sat.f32 %f2, %f1, 0f3E000000;\nmul.f32 %f3, %f2, 0f41000000;\ncvt.rzi.s32.f32 %r9, %f3;",
+       [](uint64_t L) { return std::min<uint64_t>(L, 8); }},
+      {"setp.lt.f32 %p1, %f1, 0f40E00000;\nselp.b32 %r9, 1, 0, %p1;", [](uint64_t L) { return uint64_t(L < 7); }},
+      {"cvt.f64.f32 %rd1, %f1;\nmul.rn.f64 %rd2, %rd1, 0d4008000000000000;\ncvt.rzi.s32.f64 %r9, %rd2;", [](uint64_t L) { return 3 * L; }},
+  };
+  for (const ValueCase &Case : Cases) {
+    const std::vector<uint64_t> Values = stored(std::string(Lane) + Case.Body);
+    for (unsigned L = 0; L < 32; ++L)
+      EXPECT_EQ(Values[L], Case.Value(L)) << Case.Body << "\nlane " << L;
+  }
+}
+
+/// Arguments that are known, and those that are data: also where the load says nothing of its type.
+TEST(Execute, FloatingPointArguments) {
+  const Module M = parsed(R"(.version 8.8
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p, .param .f32 scale, .param .align 4 .b8 grid[8]) {
+.reg .b32 %r<9>; .reg .b64 %rd<9>;
+ld.param.b32 %r1, [scale];
+ld.param.b32 %r2, [grid];
+mov.u32 %r3, %laneid;
+cvt.rn.f32.u32 %r4, %r3;
+mul.f32 %r5, %r4, %r1;
+cvt.rzi.s32.f32 %r6, %r5;
+mul.f32 %r7, %r4, %r2;
+cvt.rzi.s32.f32 %r8, %r7;
+ld.param.u64 %rd1, [p];
+mul.wide.s32 %rd2, %r6, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.b32 %r5, [%rd3];
+mul.wide.s32 %rd4, %r8, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.b32 %r7, [%rd5];
+ret;
+})");
+  const Kernel K(M.Functions.at(0));
+  LaunchFacts L;
+  L.Reals = {std::nullopt, 2.5};
+  const WarpTrace T = K.run(L);
+  ASSERT_EQ(T.Requests.size(), 2u);
+  EXPECT_FALSE(T.Requests[0].DependsOnLoad);
+  for (unsigned Lane = 0; Lane < 32; ++Lane)
+    EXPECT_EQ(T.Requests[0].Address[Lane] - Range, uint64_t(2.5 * Lane) * 4);
+  EXPECT_TRUE(T.Requests[1].DependsOnLoad) << "a member of a struct";
+  L.Reals = {};
+  EXPECT_TRUE(K.run(L).Requests[0].DependsOnLoad) << "an argument that nobody knows";
 }
 
 TEST(Execute, SharedAndGenericSpaces) {

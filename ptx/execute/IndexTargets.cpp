@@ -1,0 +1,164 @@
+// Which array the loaded and the converted integers are indices of.
+#include "ptx/execute/Program.h"
+
+#include <map>
+#include <set>
+
+using namespace restride::ptx;
+
+/// Whether an index that goes through \p Op is still one: not if it is hashed.
+static bool keepsOrder(const MicroOp &Op, const Instruction &I) {
+  constexpr int64_t LargestRecord = 1 << 16;
+  auto IsSmall = [](const Operand &O) { return O.K == Operand::Immediate && O.Imm >= 0 && O.Imm <= LargestRecord; };
+  switch (Op.Op) {
+  case Opcode::Mov:
+  case Opcode::Cvt:
+  case Opcode::Cvta:
+  case Opcode::Add:
+  case Opcode::Sub:
+  case Opcode::Selp:
+  case Opcode::Min:
+  case Opcode::Max:
+    return true;
+  case Opcode::Shl:
+  case Opcode::Shr:
+  case Opcode::And:
+  case Opcode::Or:
+  case Opcode::Bfe:
+  case Opcode::Bfi:
+  case Opcode::Mul:
+  case Opcode::MulWide:
+  case Opcode::Mad:
+  case Opcode::MadWide:
+    return llvm::any_of(I.Src, IsSmall);
+  default:
+    return false;
+  }
+}
+
+/// Also where its address was moved to a register before, as of members of a struct.
+const ParameterSlot *Program::parameterOf(const MicroOp &Load) const {
+  Slot At = Load.Address;
+  if (At >= 0 && At < Slot(Registers)) {
+    const std::vector<unsigned> &From = Writes[size_t(At)];
+    const MicroOp *Mov = From.size() == 1 && Ops[From[0]].Op == Opcode::Mov && Ops[From[0]].SrcCount == 1 ? &Ops[From[0]] : nullptr;
+    At = Mov ? Slots[Mov->FirstSrc] : -1;
+  }
+  return At < Slot(Registers) ? nullptr : Addresses.parameterAt(Constants[size_t(At) - Registers].Value + uint64_t(Load.Offset));
+}
+
+/// An index that data give is of the array whose address it is added to. Of a vector
+/// load each part by itself, so that it is the same in all layouts.
+void Program::findTargets() {
+  constexpr int16_t Several = -3;
+  Targets.assign(Slots.size(), -1);
+  std::map<size_t, bool> Multiplied; // by destination
+  llvm::BitVector Seen(Registers);
+  for (unsigned Access = 0; Access < Ops.size(); ++Access) {
+    const MicroOp &To = Ops[Access];
+    const bool Global = To.Mem == Space::Global || To.Mem == Space::Generic || To.Mem == Space::None;
+    if (!F.Body[Access].isMemory() || !Global || To.Address < 0 || To.Address >= Slot(Registers) || Seen[unsigned(To.Address)])
+      continue;
+    Seen.set(unsigned(To.Address));
+    std::set<int> Pointers;
+    std::set<size_t> Data;
+    bool Ordered = true, Converted = true;
+    for (int R : registersBehind(To.Address, /*ThroughFloats=*/false))
+      for (unsigned At : Writes[size_t(R)]) {
+        const MicroOp &Op = Ops[At];
+        if (Op.Op == Opcode::Ld || (Op.Op == Opcode::Cvt && Op.SrcFloat && !Op.Float)) {
+          Data.insert(Op.FirstDest + size_t(std::find(&Slots[Op.FirstDest], &Slots[Op.FirstDest] + Op.DestCount, R) - &Slots[Op.FirstDest]));
+          Converted &= Op.Op == Opcode::Cvt;
+        } else if (Op.Op != Opcode::LdParam) {
+          Ordered &= keepsOrder(Op, F.Body[At]);
+        } else if (const ParameterSlot *P = parameterOf(Op); P && Op.ElementBytes == 8 && (P->IsPointer || Op.IsPointer)) {
+          Pointers.insert(int(P->Position));
+        }
+      }
+    if (Pointers.size() == 1 && Data.size() > 1 && Data.size() <= 3 && Converted) { // coordinates: (z * height + y) * width + x
+      for (size_t At : Data) {
+        auto [Known, New] = Multiplied.try_emplace(At, false);
+        if (New)
+          Known->second = isMultiplied(Slots[At]);
+        if (Known->second)
+          Targets[At] = Row;
+      }
+      std::erase_if(Data, [&](size_t At) { return Targets[At] == Row; });
+      Ordered = true;
+    }
+    if (Data.size() != 1 || Pointers.size() != 1)
+      continue;
+    int16_t &Target = Targets[*Data.begin()];
+    const int16_t Here = Ordered ? int16_t(*Pointers.begin()) : Several;
+    Target = Target == -1 || Target == Here ? Here : Several;
+  }
+  for (int16_t &Target : Targets)
+    Target = Target == Several ? -1 : Target;
+}
+
+/// What follows from \p Register by copies, limits and sums is multiplied with something that is no constant.
+bool Program::isMultiplied(int Register) const {
+  llvm::BitVector From(Registers);
+  From.set(unsigned(Register));
+  for (bool Changed = true; Changed;) {
+    Changed = false;
+    for (const MicroOp &Op : Ops) {
+      if (Op.Float || Op.SrcFloat || Op.DestCount != 1)
+        continue;
+      auto Source = [&](unsigned S) { return S < Op.SrcCount ? Slots[Op.FirstSrc + S] : -1; };
+      auto Has = [&](unsigned S) { return Source(S) >= 0 && Source(S) < Slot(Registers) && From[unsigned(Source(S))]; };
+      auto Varies = [&](unsigned S) { return Source(S) >= 0 && Source(S) < Slot(Registers); };
+      bool Follows = false;
+      switch (Op.Op) {
+      case Opcode::Mul:
+      case Opcode::MulWide:
+      case Opcode::Mad:
+      case Opcode::MadWide:
+        if ((Has(0) && Varies(1)) || (Has(1) && Varies(0)))
+          return true;
+        Follows = Has(2);
+        break;
+      case Opcode::Mov:
+      case Opcode::Cvt:
+      case Opcode::Min:
+      case Opcode::Max:
+      case Opcode::Selp:
+      case Opcode::Add:
+      case Opcode::Sub:
+        Follows = Has(0) || Has(1);
+        break;
+      default:
+        break;
+      }
+      const Slot To = Slots[Op.FirstDest];
+      if (Follows && To >= 0 && !From[unsigned(To)])
+        From.set(unsigned(To)), Changed = true;
+    }
+  }
+  return false;
+}
+
+/// `for (i = starts[r]; i < starts[r + 1]; ...)`, where i is an index of another array.
+void Program::findRuns() {
+  RunBounds.resize(Slots.size());
+  for (LoopInfo &L : Loops) {
+    if (!L.Inductions.Test)
+      continue;
+    std::vector<int> Behind = registersBehind(L.Inductions.Test->Counter);
+    llvm::append_range(Behind, registersBehind(L.Bound));
+    std::vector<std::pair<const MicroOp *, size_t>> Loaded; // and where its destination is in Slots
+    for (int R : Behind)
+      for (unsigned At : Writes[size_t(R)])
+        if (const MicroOp &Op = Ops[At]; Op.Op == Opcode::Ld && Op.DestCount == 1 && !Op.Float && Op.Address >= 0)
+          Loaded.push_back({&Op, Op.FirstDest});
+    for (const auto &[A, First] : Loaded)
+      for (const auto &[B, Last] : Loaded)
+        if (A->Address == B->Address && B->Offset == A->Offset + A->ElementBytes && A->ElementBytes == B->ElementBytes &&
+            (Targets[First] >= 0 || Targets[Last] >= 0)) {
+          Targets[First] = Targets[Last] = std::max(Targets[First], Targets[Last]);
+          RunBounds.set(First);
+          RunBounds.set(Last);
+          L.Runs = true;
+        }
+  }
+}
