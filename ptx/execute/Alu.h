@@ -67,7 +67,7 @@ struct DataIntegers {
 };
 
 /// Executes \p Op for the lanes in \p Mask. \p Data are integers made from
-/// floating-point values.
+/// floating-point data.
 void compute(const Program &P, const MicroOp &Op, uint32_t Mask, const DataIntegers &Data, RegisterFile &R);
 
 } // namespace restride::ptx

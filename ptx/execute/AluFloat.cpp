@@ -87,7 +87,8 @@ void AluUnit::floating() {
   const uint32_t Known = Mask & ~unknownSources();
   const Slot To = Op.DestCount ? P.Slots[Op.FirstDest] : -1;
   Lanes Values;
-  const bool Computes = Known && To >= 0 && (Op.Bits == 32 ? arithmetic<float>(Known, Values) : Op.Bits == 64 && arithmetic<double>(Known, Values));
+  const bool IsWhole = Op.SrcBits == Op.Bits; // a value to a register
+  const bool Computes = Known && To >= 0 && IsWhole && (Op.Bits == 32 ? arithmetic<float>(Known, Values) : Op.Bits == 64 && arithmetic<double>(Known, Values));
   if (!Computes || Known != Mask)
     opaque();
   if (!Computes)
@@ -135,8 +136,8 @@ void AluUnit::convert(const DataIntegers &Data) {
       return result([&](unsigned L) { return uint64_t(signExtend(A[L], Bits)); });
     return result([&](unsigned L) { return lowBits(A[L], Bits); });
   }
-  const bool IsHalf = (Op.Float && Op.Bits < 32) || (Op.SrcFloat && Bits < 32);
-  const uint32_t Unknown = IsHalf ? ~0u : unknown(0);
+  const bool IsNarrow = (Op.Float && Op.Bits < 32) || (Op.SrcFloat && Bits < 32);
+  const uint32_t Unknown = IsNarrow ? ~0u : unknown(0);
   if (Op.Float && !(Mask & ~Unknown))
     return opaque();
   auto Value = [&](unsigned L) {

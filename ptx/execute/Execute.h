@@ -1,14 +1,14 @@
-// Executes the integer part of a PTX function for the 32 lanes of one warp, to
-// see the addresses it touches. Symbolic normal forms break on the shifts,
+// Executes a PTX function for the 32 lanes of one warp, to see the addresses it
+// touches. Symbolic normal forms break on the shifts,
 // masks, fix-ups and divergence of real PTX; executing does not.
 //
-// Floating-point values and loaded data are not computed. A loaded value is a
-// leaf: the same address gives the same pseudo-random value, each lane its own,
+// Loaded data are not known, nor what is made of them, nor what half the bits of
+// a floating-point register or fewer hold. A loaded value is a leaf: the same address gives the same pseudo-random value, each lane its own,
 // and the same field of an element gives it in each layout.
 // What was stored to local or shared memory before is read back as it is.
 //
 // Loaded integers compare as what they are, indices in range, with other values;
-// tests of floating-point values, for equality and against thresholds fall to
+// tests of floating-point data, for equality and against thresholds fall to
 // each lane at random, the same for the same values, and near lanes alike unless
 // they walk (flow/Walk.h): of a tenth of the warps no lane passes, and of a tenth
 // all do. Data are no special cases: neither infinite nor beyond 1e5 nor below

@@ -142,6 +142,9 @@ MicroOp Program::decode(unsigned Index, const llvm::BitVector &Pointers) {
   Op.SrcSigned = I.SrcTy.K == Type::Signed;
   Op.Float = I.Ty.K == Type::Float;
   Op.SrcFloat = I.SrcTy.K == Type::Float;
+  const StringRef M = I.Mnemonic;
+  if (Op.SrcFloat && (M.contains("16x2") || M.contains("32x2"))) // two in a register, each narrower
+    Op.SrcBits /= 2;
   Op.Variant = parseVariant(I);
   bool Unsigned = false;
   Op.Compare = parseRelation(I.Compare, Unsigned).value_or(Relation::Equal);

@@ -217,8 +217,13 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
       const uint32_t FromData = R.Unknown[Op.Address];
       forLanes(Mask, [&](unsigned L) {
         const uint64_t At = Address[L] + Behind;
-        const bool IsSaid = !IsLeaf && (ordered(Op, L, At) || known(At)); // by the configuration, or by the host's code
-        const std::optional<uint64_t> Bound = FromData >> L & 1 || IsSaid ? std::nullopt : runBound(Op, D, At);
+        const bool IsOrdered = !IsLeaf && ordered(Op, L, At); // as the configuration says
+        std::optional<uint64_t> Bound;
+        if (!(FromData >> L & 1) && !IsOrdered) {
+          // However far apart the host puts them: runs follow each other.
+          const std::optional<StoredValue> Known = IsLeaf ? std::nullopt : known(At);
+          Bound = Known ? Known->Bits : runBound(Op, D, At);
+        }
         const StoredValue V = Bound ? StoredValue{*Bound, false} : read(Op, D, Data, Where, L, At);
         Out[L] = Register(V.Bits);
         Unknown |= uint32_t(V.Unknown) << L;

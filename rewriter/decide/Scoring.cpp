@@ -52,6 +52,7 @@ static bool isSizeKnown(const Launch &L, const Program &P) {
   return llvm::any_of(P.Candidates, [&](const Candidate &C) { return !C.declared() && C.Elements.Count > 0 && isTakenBy(C, L); });
 }
 
+/// How much lies behind the parameter at \p Position.
 static bool isExtentKnown(const Launch &L, unsigned Position) { return Position < L.Extents.size() && L.Extents[Position].Bytes; }
 
 static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const Plan &Layouts, double Assumed) {
@@ -67,8 +68,9 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
       continue;
     double Count = C.Elements.Count > 0 ? C.Elements.Count : Assumed;
     Elements = std::max(Elements, Count);
+    const bool Parallel = !C.Type.Size; // each parameter an array of its own, of which its allocation says more
     for (const KernelParameter &K : C.Kernels)
-      if (K.Position && K.Kernel == L.Kernel && (C.Type.Size || !isExtentKnown(L, *K.Position))) {
+      if (K.Position && K.Kernel == L.Kernel && !(Parallel && isExtentKnown(L, *K.Position))) {
         std::vector<std::vector<ptx::ArrayPlace>> &Arrays = Out.Facts.Arrays;
         Arrays.resize(std::max(Arrays.size(), size_t(*K.Position) + 1));
         Arrays[*K.Position] = arrayPlaces(C, *Layouts[I]);

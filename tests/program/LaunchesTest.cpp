@@ -194,6 +194,24 @@ TEST(Launches, knowHowMuchLiesBehindPointers) {
   EXPECT_EQ(E[2].Bytes, 8u);
 }
 
+TEST(Launches, knowRealsThatNeverChange) {
+  Program P = programOf(R"(
+    struct Q { float x, y; };
+    __global__ void k(Q *p, float fixed, double half, float step, float read) { p[0].x = fixed + half + step + read; }
+    int main(int argc, char **argv) {
+      const float fixed = 3 * 0.25f;
+      float step = 1;
+      Q *d;
+      cudaMalloc((void **)&d, 64 * sizeof(Q));
+      for (int s = 0; s < 10; ++s) {
+        k<<<1, 64>>>(d, fixed, fixed / 2, step, atoi(argv[1]));
+        step *= 2;
+      }
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  EXPECT_EQ(P.Launches[0].Reals, (std::vector<std::optional<double>>{std::nullopt, 0.75, 0.375, std::nullopt, std::nullopt}));
+}
+
 TEST(Copies, countTheirBytesAndTheLoopsAroundThem) {
   Program P = find(R"(
     int main() {

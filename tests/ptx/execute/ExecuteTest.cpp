@@ -810,6 +810,14 @@ DONE: ret;
   L.Orders = {IndexOrder::Random, IndexOrder::Sorted}; // what somebody says of the entries is stronger
   EXPECT_LT(K.run(L, 3, 0).Loops[0].Executed, 4u);
   L.Orders.clear();
+  // The host writes 640 * r: each run begins far from the one before, and is no scattered access.
+  L.Known = {nullptr, [](uint64_t Offset) { return std::optional(KnownInteger{int64_t(Offset / 4 * 640), true}); }};
+  T = K.run(L, 3, 0);
+  EXPECT_TRUE(T.Loops[0].Known);
+  EXPECT_EQ(T.Loops[0].Executed, 3u) << "640 elements for 256 threads";
+  EXPECT_FALSE(T.Requests[2].DependsOnLoad);
+  EXPECT_EQ(T.Requests[2].Address[0], Range + 3 * 640 * 16);
+  L.Known.clear();
   L.Arrays.pop_back(); // nobody knows how many runs there are
   EXPECT_FALSE(K.run(L, 3, 0).Loops[0].Known);
 }
@@ -961,6 +969,18 @@ TEST(Execute, FloatingPointArithmetic) {
     const std::vector<uint64_t> Values = stored(std::string(Lane) + Case.Body);
     for (unsigned L = 0; L < 32; ++L)
       EXPECT_EQ(Values[L], Case.Value(L)) << Case.Body << "\nlane " << L;
+  }
+}
+
+/// Halves are data, and so is what is made of them.
+TEST(Execute, PackedHalvesAreData) {
+  for (const char *const Index : {"add.f16x2 %r2, %r1, %r1;", "add.f16x2 %r3, %r1, %r1;\nmul.f32 %f1, %r3, 0f3F800000;\ncvt.rzi.s32.f32 %r2, %f1;",
+                                  "cvt.rn.f32.u32 %f1, %r1;\ncvt.rn.f16x2.f32 %r2, %f1, %f1;"}) {
+    const Kernel K = fromText(std::string("ld.param.u64 %rd1, [p];\nmov.u32 %r1, %laneid;\n") + Index +
+                              "\nmul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd1, %rd1, %rd2;\nld.global.u32 %r4, [%rd1];\nret;");
+    const WarpTrace T = K.run();
+    ASSERT_EQ(T.Requests.size(), 1u);
+    EXPECT_TRUE(T.Requests[0].DependsOnLoad) << Index;
   }
 }
 
