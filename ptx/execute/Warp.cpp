@@ -235,6 +235,8 @@ WarpTrace Warp::run() {
 
   Trace.BlockWeight = Loops.weights();
   Trace.Loops = Loops.loops();
+  for (LoopTrips &L : Trace.Loops)
+    L.Runs &= Memory.tookMeanRuns();
   Trace.TripStarts = Loops.tripStarts();
   Trace.Executions.resize(P.Ops.size());
   for (unsigned B = 0; B < P.C.Blocks.size(); ++B)

@@ -223,6 +223,7 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
           // However far apart the host puts them: runs follow each other.
           const std::optional<StoredValue> Known = IsLeaf ? std::nullopt : known(At);
           Bound = Known ? Known->Bits : runBound(Op, D, At);
+          MeanRuns |= Bound && !Known;
         }
         const StoredValue V = Bound ? StoredValue{*Bound, false} : read(Op, D, Data, Where, L, At);
         Out[L] = Register(V.Bits);

@@ -22,6 +22,9 @@ public:
   /// data() as far as what \p Op loads is wide enough for it; of its destination \p Part.
   DataIntegers data(const MicroOp &Op, unsigned Part) const;
 
+  /// A run was taken to be as long as in the mean.
+  bool tookMeanRuns() const { return MeanRuns; }
+
   /// A call that is not followed: what it returns is unknown.
   void call(const Instruction &Call, uint32_t Mask);
 
@@ -70,6 +73,7 @@ private:
   const LaunchFacts &Facts;
   const uint64_t WarpId;
   WordStore Local, Parameter, Shared;
+  bool MeanRuns = false;
   uint64_t Atomics = 0; ///< so far; each returns something new
 };
 
