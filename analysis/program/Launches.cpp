@@ -72,21 +72,21 @@ static void addLaunch(Launch &Out, const CUDAKernelCallExpr *Call, const Evaluat
     Out.Notes.push_back("blocks: " + list(Out.Grid) + " assumed from the source's default");
   const FunctionDecl *Callee = Call->getDirectCallee();
   for (unsigned I = 0; I < Call->getNumArgs(); ++I) {
+    const ParmVarDecl *Parameter = I < Callee->getNumParams() ? Callee->getParamDecl(I) : nullptr;
+    const std::string Name = Parameter ? Parameter->getName().str() : "";
     std::optional<Estimate> Value;
-    Out.Parameters.push_back(I < Callee->getNumParams() ? Callee->getParamDecl(I)->getName().str() : "");
-    if (I < Callee->getNumParams() && Callee->getParamDecl(I)->getType()->isIntegralOrEnumerationType()) {
+    std::optional<RealEstimate> Real;
+    if (Parameter && Parameter->getType()->isIntegralOrEnumerationType()) {
       Value = Values.integer(Call->getArg(I));
-      std::string Name = Callee->getParamDecl(I)->getName().str();
       if (!Value)
         Out.Notes.push_back("argument '" + Name + "' is not known");
       else if (Value->Assumed)
         Out.Notes.push_back("argument '" + Name + "' is taken as " + std::to_string(Value->Value));
-    }
-    std::optional<RealEstimate> Real;
-    if (I < Callee->getNumParams() && Callee->getParamDecl(I)->getType()->isRealFloatingType())
+    } else if (Parameter && Parameter->getType()->isRealFloatingType())
       Real = Values.real(Call->getArg(I));
-    Out.Reals.push_back(Real && !Real->Assumed ? std::optional(Real->Value) : std::nullopt);
+    Out.Parameters.push_back(Name);
     Out.Arguments.push_back(Value ? std::optional<int64_t>(Value->Value) : std::nullopt);
+    Out.Reals.push_back(Real && !Real->Assumed ? std::optional(Real->Value) : std::nullopt);
   }
 }
 

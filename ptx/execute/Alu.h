@@ -7,6 +7,7 @@
 #include "llvm/ADT/DenseMap.h"
 
 #include <array>
+#include <bit>
 
 namespace restride::ptx {
 
@@ -28,6 +29,14 @@ inline uint64_t scramble(uint64_t X) {
   X ^= X >> 29;
   X *= 0xBF58476D1CE4E5B9ull;
   return X ^ (X >> 32);
+}
+
+/// The value in a register of \p Bits, 32 or 64, and the register that holds \p Value.
+inline double realOf(uint64_t Word, unsigned Bits) {
+  return Bits == 32 ? double(std::bit_cast<float>(uint32_t(Word))) : std::bit_cast<double>(Word);
+}
+inline uint64_t wordOf(double Value, unsigned Bits) {
+  return Bits == 32 ? std::bit_cast<uint32_t>(float(Value)) : std::bit_cast<uint64_t>(Value);
 }
 
 /// A pseudo-random number in [0, 1) for \p X.

@@ -8,20 +8,6 @@
 
 using namespace restride::ptx;
 
-template <typename T> static T real(uint64_t Word) {
-  if constexpr (sizeof(T) == 4)
-    return std::bit_cast<float>(uint32_t(Word));
-  else
-    return std::bit_cast<double>(Word);
-}
-
-template <typename T> static uint64_t word(T Value) {
-  if constexpr (sizeof(T) == 4)
-    return std::bit_cast<uint32_t>(Value);
-  else
-    return std::bit_cast<uint64_t>(Value);
-}
-
 /// \p Op of its operands; none: it is no arithmetic.
 template <typename T> static std::optional<T> computed(Opcode Op, T A, T B, T C) {
   switch (Op) {
@@ -66,38 +52,27 @@ template <typename T> static std::optional<T> computed(Opcode Op, T A, T B, T C)
   }
 }
 
-double AluUnit::real(unsigned I, unsigned Lane) const {
-  const uint64_t Word = source(I)[Lane];
-  return Op.SrcBits == 32 ? double(::real<float>(Word)) : ::real<double>(Word);
-}
+double AluUnit::real(unsigned I, unsigned Lane) const { return realOf(source(I)[Lane], Op.SrcBits); }
 
-template <typename T> bool AluUnit::arithmetic(uint32_t Known, Lanes &Out) const {
-  if (!computed<T>(Op.Op, 1, 1, 1))
-    return false;
-  const Lanes &A = source(0), &B = source(1), &C = source(2);
-  for (uint32_t Rest = Known; Rest; Rest &= Rest - 1) {
-    const unsigned L = unsigned(std::countr_zero(Rest));
-    const T V = *computed<T>(Op.Op, ::real<T>(A[L]), ::real<T>(B[L]), ::real<T>(C[L]));
-    Out[L] = word(Mode(Op.Variant) == Mode::Saturate ? std::clamp<T>(V, 0, 1) : V);
-  }
-  return true;
+template <typename T> void AluUnit::arithmetic() {
+  result([&](unsigned L) {
+    const T V = computed<T>(Op.Op, T(real(0, L)), T(real(1, L)), T(real(2, L))).value_or(0);
+    return wordOf(Mode(Op.Variant) == Mode::Saturate ? std::clamp<T>(V, 0, 1) : V, Op.Bits);
+  });
 }
 
 void AluUnit::floating() {
   const uint32_t Known = Mask & ~unknownSources();
-  const Slot To = Op.DestCount ? P.Slots[Op.FirstDest] : -1;
-  Lanes Values;
-  const bool IsWhole = Op.SrcBits == Op.Bits; // a value to a register
-  const bool Computes = Known && To >= 0 && IsWhole && (Op.Bits == 32 ? arithmetic<float>(Known, Values) : Op.Bits == 64 && arithmetic<double>(Known, Values));
-  if (!Computes || Known != Mask)
-    opaque();
-  if (!Computes)
-    return;
-  for (uint32_t Rest = Known; Rest; Rest &= Rest - 1) {
-    const unsigned L = unsigned(std::countr_zero(Rest));
-    R.Values[To][L] = Values[L];
-  }
-  R.Unknown[To] &= ~Known;
+  const bool IsWhole = Op.SrcBits == Op.Bits && (Op.Bits == 32 || Op.Bits == 64); // one value a register
+  if (!Known || !IsWhole || !computed<float>(Op.Op, 1, 1, 1))
+    return opaque();
+  if (Known != Mask)
+    AluUnit(P, Op, Mask & ~Known, R).opaque();
+  AluUnit Exact(P, Op, Known, R);
+  if (Op.Bits == 32)
+    Exact.arithmetic<float>();
+  else
+    Exact.arithmetic<double>();
 }
 
 static double rounded(Mode How, double V) {
@@ -128,6 +103,17 @@ static uint64_t nearest(double V, unsigned Bits, bool Signed) {
   return V < 0 ? uint64_t(int64_t(V)) : uint64_t(V);
 }
 
+void AluUnit::convertKnown() {
+  const Lanes &A = source(0);
+  const unsigned Bits = Op.SrcBits;
+  result([&](unsigned L) {
+    const double V = rounded(Mode(Op.Variant), Op.SrcFloat    ? real(0, L)
+                                               : Op.SrcSigned ? double(signExtend(A[L], Bits))
+                                                              : double(lowBits(A[L], Bits)));
+    return Op.Float ? wordOf(V, Op.Bits) : nearest(V, Op.Bits, Op.Signed);
+  });
+}
+
 void AluUnit::convert(const DataIntegers &Data) {
   const Lanes &A = source(0);
   const unsigned Bits = Op.SrcBits;
@@ -137,20 +123,12 @@ void AluUnit::convert(const DataIntegers &Data) {
     return result([&](unsigned L) { return lowBits(A[L], Bits); });
   }
   const bool IsNarrow = (Op.Float && Op.Bits < 32) || (Op.SrcFloat && Bits < 32);
-  const uint32_t Unknown = IsNarrow ? ~0u : unknown(0);
-  if (Op.Float && !(Mask & ~Unknown))
-    return opaque();
-  auto Value = [&](unsigned L) {
-    if (Op.SrcFloat)
-      return real(0, L);
-    return Op.SrcSigned ? double(signExtend(A[L], Bits)) : double(lowBits(A[L], Bits));
-  };
-  write(0, Op.Bits, Unknown, [&](unsigned L) -> uint64_t {
-    if (Unknown >> L & 1) // an index that data give
-      return Op.Float ? scramble(A[L] + Op.SrcBits) : Data.value(L, A[L]);
-    const double V = rounded(Mode(Op.Variant), Value(L));
-    if (Op.Float)
-      return Op.Bits == 32 ? word(float(V)) : word(V);
-    return nearest(V, Op.Bits, Op.Signed);
-  });
+  const uint32_t Known = IsNarrow ? 0 : Mask & ~unknown(0);
+  AluUnit Others(P, Op, Mask & ~Known, R);
+  if (Known != Mask && Op.Float)
+    Others.opaque();
+  else if (Known != Mask) // an index that data give
+    Others.write(0, Op.Bits, ~0u, [&](unsigned L) { return Data.value(L, A[L]); });
+  if (Known)
+    AluUnit(P, Op, Known, R).convertKnown();
 }

@@ -73,9 +73,9 @@ private:
   void move();
   /// Source \p I, of SrcBits, as a floating-point value.
   double real(unsigned I, unsigned Lane) const;
-  /// The results for the lanes \p Known, whose sources are; false: \p Op is no floating-point arithmetic.
-  template <typename T> bool arithmetic(uint32_t Known, Lanes &Out) const;
+  template <typename T> void arithmetic(); ///< of what is known
   void floating();
+  void convertKnown(); ///< from or to a floating-point value
   void convert(const DataIntegers &Data);
   void convertAddress();
   /// How a comparison with floating-point data comes out for all but special cases; none: it tells no such.

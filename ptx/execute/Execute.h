@@ -1,10 +1,11 @@
 // Executes a PTX function for the 32 lanes of one warp, to see the addresses it
-// touches. Symbolic normal forms break on the shifts,
-// masks, fix-ups and divergence of real PTX; executing does not.
+// touches. Symbolic normal forms break on the shifts, masks, fix-ups and
+// divergence of real PTX; executing does not.
 //
-// Loaded data are not known, nor what is made of them, nor what half the bits of
-// a floating-point register or fewer hold. A loaded value is a leaf: the same address gives the same pseudo-random value, each lane its own,
-// and the same field of an element gives it in each layout.
+// Loaded data are not known, nor what is made of them, nor floating-point values
+// of less than 32 bits. A loaded value is a leaf: the same address gives the same
+// pseudo-random value, each lane its own, and the same field of an element gives
+// it in each layout.
 // What was stored to local or shared memory before is read back as it is.
 //
 // Loaded integers compare as what they are, indices in range, with other values;

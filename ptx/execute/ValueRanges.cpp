@@ -1,6 +1,8 @@
 // What can be said of loaded values without knowing them.
 #include "ptx/execute/Program.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 
 using namespace restride::ptx;
@@ -67,7 +69,7 @@ void Program::findReals() {
   bool Grows = true;
   while (Grows) {
     Grows = false;
-    for (const MicroOp &Op : Ops) {
+    for (const MicroOp &Op : llvm::reverse(Ops)) { // from uses to copies
       bool Copies = false;
       if (Op.Op == Opcode::Mov || Op.Op == Opcode::Selp)
         for (Slot To : llvm::ArrayRef(Slots).slice(Op.FirstDest, Op.DestCount))

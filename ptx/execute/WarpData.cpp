@@ -1,0 +1,136 @@
+// What stands for the values that a warp loads: arguments, what is known of the
+// arrays, and what is drawn at random, the same for an element in each layout.
+#include "ptx/execute/WarpMemory.h"
+
+using namespace restride::ptx;
+
+/// From the begin of the range of one pointer.
+static uint64_t offsetIn(uint64_t Address) { return Address & ((uint64_t(1) << RangeBits) - 1); }
+
+uint64_t WarpMemory::leaf(const MicroOp &Op, const DataIntegers &Data, unsigned Lane, uint64_t Address) {
+  if (Op.IsPointer && Op.Bits == 64) {
+    // A range of its own, away from those of the parameters.
+    constexpr uint64_t First = uint64_t(1) << 55, Ranges = 1 << 14;
+    return First + (randomBelow(Address, Ranges) << RangeBits);
+  }
+  return Data.value(Lane, Address);
+}
+
+uint64_t WarpMemory::elementsBehind(int16_t Position) const {
+  if (Position < 0 || size_t(Position) >= Facts.Arrays.size() || Facts.Arrays[size_t(Position)].empty())
+    return 0;
+  return Facts.Arrays[size_t(Position)].front().Elements;
+}
+
+std::optional<uint64_t> WarpMemory::runBound(const MicroOp &Op, unsigned Part, uint64_t Address) const {
+  if (!P.RunBounds[Op.FirstDest + Part])
+    return std::nullopt;
+  const ArrayPlace *Own = arrayBehind(Address);
+  uint64_t Elements = elementsBehind(P.Targets[Op.FirstDest + Part]);
+  if (!Elements) // as many as everything else is taken to have
+    Elements = Facts.Elements;
+  if (!Own || !Own->Source.empty() || Own->Elements < 2 || Own->Bytes != Own->Elements * Op.ElementBytes || !Elements)
+    return std::nullopt;
+  const uint64_t Entry = offsetIn(Address) / Op.ElementBytes;
+  return std::min(Elements, uint64_t(double(Entry) * double(Elements) / double(Own->Elements - 1)));
+}
+
+DataIntegers WarpMemory::data(const MicroOp &Op, unsigned Part) const {
+  DataIntegers Data = data();
+  if (Op.Bits < 32)
+    Data.Elements = std::min(Data.Elements, uint64_t(1) << (Op.Bits - (Op.Signed ? 1 : 0)));
+  const int16_t Target = Data.Local && Part < Op.DestCount ? P.Targets[Op.FirstDest + Part] : -1;
+  Data.Row = Target == Program::Row;
+  Data.Target = elementsBehind(Target);
+  if (Op.Op == Opcode::Cvt) // places, which are no further apart than the threads
+    Data.Target = std::min(Data.Target, Data.Threads);
+  return Data;
+}
+
+std::optional<uint64_t> WarpMemory::ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const {
+  const PointerPlace *Behind = P.Addresses.pointerBehind(Address);
+  if (!Behind || Behind->Position >= Facts.Orders.size() || Facts.Orders[Behind->Position] == IndexOrder::Random)
+    return std::nullopt;
+  uint64_t Count = std::max<uint64_t>(Facts.Elements, 1);
+  if (Op.Bits < 32)
+    Count = std::min(Count, uint64_t(1) << (Op.Bits - (Op.Signed ? 1 : 0)));
+  if (Facts.Orders[Behind->Position] == IndexOrder::Sorted) {
+    const uint64_t Entry = offsetIn(Address) / Op.ElementBytes;
+    return (Entry + randomBelow(Address, 2)) % Count;
+  }
+  return data().near(Lane, Address, 64) % Count;
+}
+
+std::optional<StoredValue> WarpMemory::known(uint64_t Address) const {
+  const PointerPlace *Behind = P.Addresses.pointerBehind(Address);
+  if (!Behind || Behind->Position >= Facts.Known.size() || !Facts.Known[Behind->Position])
+    return std::nullopt;
+  const std::optional<uint64_t> Offset = sourceOffset(Address, originOf(Address));
+  const std::optional<KnownInteger> V = Offset ? Facts.Known[Behind->Position](*Offset) : std::nullopt;
+  return V ? std::optional(StoredValue{uint64_t(V->Value), V->Scattered}) : std::nullopt;
+}
+
+std::optional<StoredValue> WarpMemory::argument(const MicroOp &Op, unsigned Part, uint64_t Offset) const {
+  const ParameterSlot *Slot = P.Addresses.parameterAt(Offset);
+  if (!Slot)
+    return std::nullopt;
+  const bool Whole = Slot->Bytes == Slot->Ty.bytes();
+  if (isReal(Op, Part) || (Whole && Slot->Ty.K == Type::Float)) {
+    const bool Known = Whole && Op.ElementBytes >= 4 && Slot->Position < Facts.Reals.size() && Facts.Reals[Slot->Position];
+    return Known ? StoredValue{wordOf(*Facts.Reals[Slot->Position], Op.ElementBytes * 8u), false} : StoredValue{scramble(Offset + 1), true};
+  }
+  std::optional<int64_t> Given;
+  if (Whole && Slot->Position < Facts.Arguments.size())
+    Given = Facts.Arguments[Slot->Position];
+  const bool Wide = Op.ElementBytes == 8;
+  if (Wide && !Given && (Op.IsPointer || Slot->IsPointer)) {
+    const uint64_t Word = Slot->FirstWord + (Offset - Slot->Offset) / 8;
+    return StoredValue{(Word + 1) << RangeBits, false};
+  }
+  int64_t Value = Given.value_or(Facts.DefaultInteger);
+  if (!Given && Op.ElementBytes < 4) // keep it positive, and a bool true
+    Value = std::min<int64_t>(Value, Op.ElementBytes == 1 ? 0x7f : 0x7fff);
+  return StoredValue{uint64_t(Value), false};
+}
+
+const ArrayPlace *WarpMemory::arrayBehind(uint64_t Address) const {
+  const PointerPlace *Behind = P.Addresses.pointerBehind(Address);
+  if (!Behind || Behind->Position >= Facts.Arrays.size())
+    return nullptr;
+  const std::vector<ArrayPlace> &Arrays = Facts.Arrays[Behind->Position];
+  return Behind->Word < Arrays.size() ? &Arrays[Behind->Word] : nullptr;
+}
+
+WarpMemory::Origin WarpMemory::originOf(uint64_t Address) const {
+  const uint64_t Range = Address >> RangeBits;
+  const PointerPlace *Behind = P.Addresses.pointerBehind(Address);
+  if (!Behind)
+    return {Range, Range << RangeBits, nullptr};
+  // Numbered by parameter: layouts differ in how many pointers they have.
+  const uint64_t Parameter = (uint64_t(Behind->Position) + 1) << (RangeBits + 12);
+  if (const ArrayPlace *Array = arrayBehind(Address); Array && !Array->Source.empty())
+    return {Range, Parameter, Array};
+  return {Range, Parameter + (uint64_t(Behind->Word) << RangeBits), nullptr};
+}
+
+/// \p A / \p B and the remainder: mostly small numbers, which divide faster.
+static std::pair<uint64_t, uint64_t> divide(uint64_t A, uint64_t B) {
+  if ((A | B) >> 32)
+    return {A / B, A % B};
+  return {uint32_t(A) / uint32_t(B), uint32_t(A) % uint32_t(B)};
+}
+
+std::optional<uint64_t> WarpMemory::sourceOffset(uint64_t Address, const Origin &From) {
+  const uint64_t Offset = offsetIn(Address);
+  if (!From.Array)
+    return Offset;
+  const auto [Tile, At] = divide(Offset, From.Array->TileBytes);
+  const uint32_t Source = From.Array->Source[At];
+  return Source == ~0u ? std::nullopt : std::optional(Tile * From.Array->SourceBytes + Source);
+}
+
+uint64_t WarpMemory::seed(uint64_t Address, Origin &Last) const {
+  if (Address >> RangeBits != Last.Range)
+    Last = originOf(Address);
+  return Last.Base + sourceOffset(Address, Last).value_or(offsetIn(Address));
+}
