@@ -5,6 +5,8 @@
 #include "analysis/program/Fill.h"
 #include "analysis/program/Sites.h"
 
+#include <map>
+
 namespace restride {
 
 /// What can be said about the elements' number.
@@ -78,12 +80,21 @@ struct Candidate {
 /// little more. Local: a thread's are near its own number.
 enum class IndexOrder { Random, Sorted, Local };
 
-/// A kernel and how the program launches it.
 /// How much lies behind a pointer, in bytes; 0: not known.
 struct Extent {
   uint64_t Bytes = 0, ElementBytes = 0;
 };
 
+/// An object that the host gives to kernels, as far as the source says what it holds.
+struct KnownObject {
+  std::vector<std::optional<uint8_t>> Bytes;
+  /// Where its last pointer begins, its size where it has none: layouts have longer
+  /// pointers, so what lies from here on is found from the end. Nothing is known
+  /// between its pointers.
+  uint64_t Tail = 0;
+};
+
+/// A kernel and how the program launches it.
 struct Launch {
   std::string Kernel;  ///< mangled, as in PTX
   unsigned Instance = 0; ///< of the kernel, see FunctionInstances
@@ -96,6 +107,8 @@ struct Launch {
   std::vector<std::string> Parameters;           ///< names; empty where nobody launches it
   std::vector<std::optional<int64_t>> Arguments; ///< of integer parameters
   std::vector<std::optional<double>> Reals;      ///< of floating-point parameters that never hold anything else
+  std::vector<KnownObject> Objects;              ///< structs that are passed, by parameter; no bytes: none, or not known
+  std::map<std::string, KnownObject> Symbols;    ///< variables in constant memory that the host fills; by name as in PTX
   std::vector<IndexOrder> Orders;                ///< of the integers behind pointers, by parameter; fewer: random
   std::vector<std::vector<Fill>> Fills;          ///< of the integers behind pointers, by parameter; fewer: not known
   std::vector<Extent> Extents;                   ///< of arrays, by parameter; fewer: not known

@@ -132,6 +132,14 @@ public:
     return true;
   }
 
+  bool VisitCXXConstructExpr(CXXConstructExpr *C) override {
+    const FunctionDecl *Definition = nullptr;
+    if (!inTemplate() && View.isUserCode(C->getConstructor()->getLocation()) && C->getConstructor()->hasBody(Definition))
+      for (unsigned I = 0; I < std::min(C->getNumArgs(), Definition->getNumParams()); ++I)
+        U.Facts.Constructed[Definition->getParamDecl(I)->getLocation().getRawEncoding()].push_back(C->getArg(I));
+    return true;
+  }
+
 private:
   /// Another member can follow the last one of a struct.
   void member(const FieldDecl *F) {

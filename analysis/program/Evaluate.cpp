@@ -23,16 +23,20 @@ static const Expr *withoutCleanups(const Expr *E) {
   return Full ? Full->getSubExpr()->IgnoreParens() : E;
 }
 
+const Expr *Evaluator::Frame::argument(const ParmVarDecl *P) const {
+  const FunctionDecl *Definition = nullptr;
+  if (!Callee || !Callee->hasBody(Definition) || P->getDeclContext() != Definition || P->getFunctionScopeIndex() >= Arguments.size())
+    return nullptr;
+  return Arguments[P->getFunctionScopeIndex()];
+}
+
 template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const VarDecl *V, Frame In) const {
   unsigned Key = V->getLocation().getRawEncoding();
   if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(V)) {
-    const FunctionDecl *Definition = nullptr;
-    if (In.Call && In.Call->getDirectCallee()->hasBody(Definition) && P->getDeclContext() == Definition)
-      return P->getFunctionScopeIndex() < In.Call->getNumArgs()
-                 ? value<T>(In.Call->getArg(P->getFunctionScopeIndex()), In.Outer ? Frame{In.Outer->Call, In.Outer->Outer, In.Depth + 1} : In.deeper())
-                 : std::nullopt;
+    if (const Expr *Given = In.argument(P))
+      return value<T>(Given, In.around());
     auto At = Facts.Arguments.find(Key);
-    if (At == Facts.Arguments.end())
+    if (At == Facts.Arguments.end() && (At = Facts.Constructed.find(Key)) == Facts.Constructed.end())
       return std::nullopt;
     std::optional<EstimateOf<T>> One;
     for (const Expr *Argument : At->second) {
@@ -51,7 +55,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
     else
       return Integers;
   }();
-  if (auto At = Known.find(V); At != Known.end() && !In.Call)
+  if (auto At = Known.find(V); At != Known.end() && !In.Callee)
     return At->second;
   const VarDecl *Definition = nullptr;
   const Expr *Init = V->getAnyInitializer(Definition);
@@ -66,7 +70,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
       Value = grown(V, *Value, In);
     Value->Assumed = true;
   }
-  if (!In.Call && Trial.empty())
+  if (!In.Callee && Trial.empty())
     Known[V] = Value;
   return Value;
 }
@@ -92,7 +96,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
     return std::nullopt;
   const CompoundStmt *Body = dyn_cast<CompoundStmt>(Definition->getBody());
   const ReturnStmt *Return = Body && Body->size() == 1 ? dyn_cast<ReturnStmt>(Body->body_front()) : nullptr;
-  return Return && Return->getRetValue() ? value<T>(Return->getRetValue(), {C, &In, In.Depth + 1}) : std::nullopt;
+  return Return && Return->getRetValue() ? value<T>(Return->getRetValue(), In.into(F, llvm::ArrayRef(C->getArgs(), C->getNumArgs()))) : std::nullopt;
 }
 
 /// What is first assigned to the variable's member.
@@ -146,6 +150,12 @@ std::optional<RealEstimate> Evaluator::real(const Expr *E, Frame In) const {
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
     return V && V->getType()->isRealFloatingType() ? variable<double>(V, In) : std::nullopt;
   }
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
+    return member<double>(M, In);
+  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_Minus) {
+    std::optional<RealEstimate> Of = real(U->getSubExpr(), In.deeper());
+    return Of ? std::optional(RealEstimate{-Of->Value, Of->Assumed}) : std::nullopt;
+  }
   if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
     std::optional<RealEstimate> L = real(B->getLHS(), In.deeper()), R = real(B->getRHS(), In.deeper());
     if (!L || !R)
@@ -172,6 +182,12 @@ std::optional<RealEstimate> Evaluator::real(const Expr *E, Frame In) const {
                              .Cases({"sqrt", "sqrtf"}, std::sqrt)
                              .Cases({"cbrt", "cbrtf"}, std::cbrt)
                              .Cases({"log2", "log2f"}, std::log2)
+                             .Cases({"log", "logf"}, std::log)
+                             .Cases({"exp", "expf"}, std::exp)
+                             .Cases({"sin", "sinf"}, std::sin)
+                             .Cases({"cos", "cosf"}, std::cos)
+                             .Cases({"tan", "tanf"}, std::tan)
+                             .Cases({"fabs", "fabsf"}, std::fabs)
                              .Default(nullptr);
   if (!Known || C->getNumArgs() != 1)
     return call<double>(C, In);
@@ -224,8 +240,14 @@ std::optional<Estimate> Evaluator::integer(const Expr *E, Frame In) const {
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
     return V && V->getType().getNonReferenceType()->isIntegralOrEnumerationType() ? variable<int64_t>(V, In) : std::nullopt;
   }
-  if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
-    return dimension(M, In);
+  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_Minus) {
+    std::optional<Estimate> Of = integer(U->getSubExpr(), In.deeper());
+    return Of ? applied(BO_Sub, {0, false}, *Of) : std::nullopt;
+  }
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(E)) {
+    std::optional<Estimate> Size = dimension(M, In);
+    return Size ? Size : member<int64_t>(M, In);
+  }
   if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E)) {
     if (std::optional<Estimate> Condition = integer(C->getCond(), In.deeper())) {
       std::optional<Estimate> Arm = integer(Condition->Value ? C->getTrueExpr() : C->getFalseExpr(), In.deeper());
@@ -300,5 +322,10 @@ void Evaluator::dimensions(const Expr *E, uint64_t Out[3], bool &Assumed, Frame 
       Set(I, Values[I]);
   }
 }
+
+template std::optional<Estimate> Evaluator::variable(const VarDecl *V, Frame In) const;
+template std::optional<RealEstimate> Evaluator::variable(const VarDecl *V, Frame In) const;
+template std::optional<Estimate> Evaluator::value(const Expr *E, Frame In) const;
+template std::optional<RealEstimate> Evaluator::value(const Expr *E, Frame In) const;
 
 } // namespace restride

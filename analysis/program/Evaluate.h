@@ -13,6 +13,9 @@ template <typename T> struct EstimateOf {
 using Estimate = EstimateOf<int64_t>;
 using RealEstimate = EstimateOf<double>;
 
+/// A part of an object, from outside in: numbers of fields and of array elements.
+using Part = llvm::SmallVector<uint64_t, 4>;
+
 class Evaluator {
 public:
   Evaluator(clang::ASTContext &Context, const UnitFacts &Facts) : Context(Context), Facts(Facts) {}
@@ -23,6 +26,10 @@ public:
   std::optional<Estimate> integer(const clang::Expr *E) const { return integer(E, Frame()); }
   /// A floating-point expression: "ceil(n / 256.0)".
   std::optional<RealEstimate> real(const clang::Expr *E) const { return real(E, Frame()); }
+  /// The same of the scalar that is \p P of the object \p E: by the object's initialiser, by what is
+  /// assigned to the part, or else by what all objects have in the member \p F, if that is not null.
+  std::optional<Estimate> integer(const clang::Expr *E, const Part &P, const clang::FieldDecl *F) const { return partOrMember<int64_t>(E, P, F); }
+  std::optional<RealEstimate> real(const clang::Expr *E, const Part &P, const clang::FieldDecl *F) const { return partOrMember<double>(E, P, F); }
   /// Elements of the container \p V.
   std::optional<Estimate> elements(const clang::VarDecl *V) const { return containerSize(V, Frame()); }
   /// A grid or block size: an integer or a dim3. Zeros where unknown.
@@ -45,10 +52,15 @@ public:
 private:
   /// The call whose function is being evaluated, and what it was called in.
   struct Frame {
-    const clang::CallExpr *Call = nullptr; ///< null: outside of any
+    const clang::FunctionDecl *Callee = nullptr; ///< null: outside of any
+    llvm::ArrayRef<const clang::Expr *> Arguments = {};
     const Frame *Outer = nullptr;
     unsigned Depth = 0;
-    Frame deeper() const { return {Call, Outer, Depth + 1}; }
+    Frame deeper() const { return {Callee, Arguments, Outer, Depth + 1}; }
+    Frame around() const { return Outer ? Frame{Outer->Callee, Outer->Arguments, Outer->Outer, Depth + 1} : deeper(); }
+    Frame into(const clang::FunctionDecl *F, llvm::ArrayRef<const clang::Expr *> Given) const { return {F, Given, this, Depth + 1}; }
+    /// What the call gives the parameter \p P; null: it is none of its function.
+    const clang::Expr *argument(const clang::ParmVarDecl *P) const;
   };
   std::optional<Estimate> integer(const clang::Expr *E, Frame In) const;
   std::optional<RealEstimate> real(const clang::Expr *E, Frame In) const;
@@ -67,6 +79,14 @@ private:
   const clang::Expr *assignedMember(const clang::VarDecl *V, char Name) const;
   /// "block.x" of a dim3.
   std::optional<Estimate> dimension(const clang::MemberExpr *M, Frame In) const;
+  // MemberEstimate.cpp
+  template <typename T> std::optional<EstimateOf<T>> member(const clang::MemberExpr *M, Frame In) const;
+  template <typename T> std::optional<EstimateOf<T>> part(const clang::Expr *E, llvm::ArrayRef<uint64_t> P, Frame In) const;
+  template <typename T> std::optional<EstimateOf<T>> partOfVariable(const clang::VarDecl *V, llvm::ArrayRef<uint64_t> P, Frame In) const;
+  template <typename T> std::optional<EstimateOf<T>> constructed(const clang::CXXConstructExpr *C, llvm::ArrayRef<uint64_t> P, Frame In) const;
+  template <typename T> std::optional<EstimateOf<T>> partOrMember(const clang::Expr *E, const Part &P, const clang::FieldDecl *F) const;
+  /// What all objects have in the member \p F.
+  template <typename T> std::optional<EstimateOf<T>> anywhere(const clang::FieldDecl *F, Frame In) const;
 
   clang::ASTContext &Context;
   const UnitFacts &Facts;
@@ -75,6 +95,8 @@ private:
   mutable std::map<const clang::VarDecl *, std::optional<RealEstimate>> Reals;
   mutable std::map<const clang::VarDecl *, Estimate> Trial; ///< in a loop that is being followed
   mutable unsigned StepsLeft = 1 << 16;                     ///< of such loops, all together
+  mutable unsigned PartsLeft = 1 << 18;                     ///< steps to parts of objects, all together
+  mutable std::set<std::pair<const clang::Decl *, Part>> Active; ///< parts of objects, and members, that are being evaluated
 };
 
 } // namespace restride

@@ -1,10 +1,13 @@
 #include "analysis/program/Launches.h"
+#include "analysis/program/ConstantSymbols.h"
 #include "analysis/program/Evaluate.h"
 #include "analysis/program/HostFills.h"
+#include "analysis/program/ObjectImage.h"
 
 #include "clang/AST/GlobalDecl.h"
 #include "clang/AST/Mangle.h"
 #include "clang/Basic/SourceManager.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace clang;
 
@@ -50,6 +53,20 @@ static void addExtents(Launch &Out, const CUDAKernelCallExpr *Call, const HostWr
   }
 }
 
+/// A struct that the launch passes by value.
+static void addObject(Launch &Out, unsigned Position, const ParmVarDecl *Parameter, const Expr *Argument, const Evaluator &Values,
+                      ASTContext &Context) {
+  ObjectImage Image = objectImage(Argument, Parameter->getType(), Parameter->getName(), Values, Context);
+  for (const std::string &Member : Image.Assumed)
+    Out.Notes.push_back("argument " + Member);
+  if (Image.Unknown.size() == 1)
+    Out.Notes.push_back("argument '" + Image.Unknown.front() + "' is not known");
+  else if (!Image.Unknown.empty())
+    Out.Notes.push_back("arguments '" + llvm::join(Image.Unknown, "', '") + "' are not known");
+  Out.Objects.resize(Position + 1);
+  Out.Objects[Position] = std::move(Image.Object);
+}
+
 static void addLaunch(Launch &Out, const CUDAKernelCallExpr *Call, const Evaluator &Values, ASTContext &Context) {
   Out.Launched = true;
   Out.Calls = Values.timesExecuted(Call, Context);
@@ -84,6 +101,8 @@ static void addLaunch(Launch &Out, const CUDAKernelCallExpr *Call, const Evaluat
         Out.Notes.push_back("argument '" + Name + "' is taken as " + std::to_string(Value->Value));
     } else if (Parameter && Parameter->getType()->isRealFloatingType())
       Real = Values.real(Call->getArg(I));
+    else if (Parameter && Parameter->getType()->isRecordType())
+      addObject(Out, I, Parameter, Call->getArg(I), Values, Context);
     Out.Parameters.push_back(Name);
     Out.Arguments.push_back(Value ? std::optional<int64_t>(Value->Value) : std::nullopt);
     Out.Reals.push_back(Real && !Real->Assumed ? std::optional(Real->Value) : std::nullopt);
@@ -126,11 +145,14 @@ std::vector<LaunchSite> launches(llvm::ArrayRef<const FunctionDecl *> Kernels, l
   for (const FunctionDecl *F : inOrder(Kernels, Context.getSourceManager()))
     Site(F);
   const HostWrites Host = Facts.Launches.empty() ? HostWrites() : hostWrites(Scope, Facts, Context);
+  const std::map<std::string, KnownObject> Symbols =
+      Facts.Launches.empty() ? std::map<std::string, KnownObject>() : constantSymbols(Scope, Values, Context);
   for (const CUDAKernelCallExpr *Call : Facts.Launches)
     if (const FunctionDecl *Callee = Call->getDirectCallee()) {
       LaunchSite &S = Site(Callee);
       S.Call = View.place(Call->getBeginLoc());
       addLaunch(S.L, Call, Values, Context);
+      S.L.Symbols = Symbols;
       addFills(S, Call, Host, Values, Facts, Context);
       addExtents(S.L, Call, Host, Values, Facts, Context);
     }

@@ -1,4 +1,4 @@
-// What members that may be byte counts hold. All values given to a member, in
+// What members hold that may be byte counts, or tell how kernels are launched. All values given to a member, in
 // any object, are collected; a way to change it that is none of them makes it unclear.
 
 #include "analysis/program/FunctionVisitor.h"
@@ -37,7 +37,7 @@ public:
     const ImplicitCastExpr *Cast = dyn_cast_or_null<ImplicitCastExpr>(Parent);
     if (B && B->getOpcode() == BO_Assign && B->getLHS() == E)
       given(F, B->getRHS());
-    else if (F->getType()->isIntegerType() && (!Cast || Cast->getCastKind() != CK_LValueToRValue))
+    else if (F->getType()->isArithmeticType() && (!Cast || Cast->getCastKind() != CK_LValueToRValue))
       unclear(F);
     return true;
   }
@@ -80,7 +80,7 @@ public:
 
 private:
   void given(const FieldDecl *F, const Expr *Value) {
-    if (F->getType()->isIntegerType())
+    if (F->getType()->isArithmeticType())
       Facts.MemberValues[F->getLocation().getRawEncoding()].push_back(Value);
   }
   void unclear(const FieldDecl *F) {

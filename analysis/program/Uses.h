@@ -62,6 +62,8 @@ struct UnitFacts {
   std::map<unsigned, AliasFacts> Aliases;
   /// All arguments given to a parameter (by its place), over all calls seen.
   std::map<unsigned, std::vector<const clang::Expr *>> Arguments;
+  /// The same of constructors, which may be called in ways that are not seen.
+  std::map<unsigned, std::vector<const clang::Expr *>> Constructed;
   std::set<unsigned> CalledUnseen; ///< and parameters that calls through a pointer may give others
   /// Everything assigned to a variable after its initialisation.
   std::map<unsigned, std::vector<const clang::Expr *>> Assigned;

@@ -1,6 +1,7 @@
 #include "ptx/execute/AddressMap.h"
 
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace restride::ptx;
 
@@ -46,6 +47,8 @@ AddressMap::AddressMap(const Function &F) {
       AddressOf[V.Name] = place(SharedEnd, V.Bytes, V.Align);
     if (V.Mem == Space::Local)
       AddressOf[V.Name] = place(LocalEnd, V.Bytes, V.Align);
+    if (V.Mem == Space::Const || V.Mem == Space::Global)
+      Listed[V.Name] = V;
     if (V.Mem == Space::Param)
       PlaceBlock(V.Name, V.Bytes, V.Align);
   }
@@ -56,8 +59,14 @@ AddressMap::AddressMap(const Function &F) {
 
 uint64_t AddressMap::address(llvm::StringRef Name) {
   auto [At, New] = AddressOf.try_emplace(Name, 0);
-  if (New) // a variable of the module, or a function
-    At->second = (uint64_t(1) << WindowShift) | ((++Globals << RangeBits) & OffsetMask);
+  if (New) { // a variable of the module, or a function
+    const Variable V = Listed.lookup(Name);
+    SymbolPlace &S = Symbols.emplace_back(SymbolPlace{Name.str(), V.Bytes, {{V.Initial.begin(), V.Initial.end()}}});
+    S.Seed = llvm::xxh3_64bits(Name);
+    if (!V.Initial.empty())
+      S.Initial.Bytes.resize(V.Bytes, 0);
+    At->second = (uint64_t(1) << WindowShift) | ((Symbols.size() << RangeBits) & OffsetMask);
+  }
   return At->second;
 }
 

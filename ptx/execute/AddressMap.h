@@ -4,6 +4,7 @@
 // addresses by a window in the top bits, as in hardware.
 #pragma once
 
+#include "ptx/execute/KnownObject.h"
 #include "ptx/parse/Module.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -62,6 +63,14 @@ struct PointerPlace {
   unsigned Word = 0;     ///< of it in the parameter, in 8 bytes
 };
 
+/// A variable of the module.
+struct SymbolPlace {
+  std::string Name;
+  uint64_t Bytes = 0; ///< 0: not known
+  KnownObject Initial; ///< what it begins as
+  uint64_t Seed = 0;   ///< of its name: functions mention variables in any order
+};
+
 /// Addresses of a function's names.
 class AddressMap {
 public:
@@ -76,6 +85,13 @@ public:
     const uint64_t Range = Address >> RangeBits; // 0 is none's
     return Range - 1 < Pointers.size() ? &Pointers[Range - 1] : nullptr;
   }
+  /// Variables of the module, in the order of their ranges.
+  llvm::ArrayRef<SymbolPlace> symbols() const { return Symbols; }
+  /// Index in symbols() of the one whose range \p Address lies in; none: none's.
+  static std::optional<size_t> symbolBehind(uint64_t Address) {
+    const uint64_t Range = (Address & OffsetMask) >> RangeBits; // 0 is none's
+    return Address >> WindowShift == 1 && Range ? std::optional(size_t(Range - 1)) : std::nullopt;
+  }
   /// A block that a call passes or returns.
   struct CallBlock {
     uint64_t Offset = 0, Bytes = 0;
@@ -89,7 +105,8 @@ private:
   std::vector<ParameterSlot> Parameters;
   std::vector<PointerPlace> Pointers; ///< by range, from 1 on
   uint64_t ParameterEnd = 0;
-  uint64_t Globals = 0;
+  std::vector<SymbolPlace> Symbols; ///< by range, from 1 on
+  llvm::StringMap<Variable> Listed; ///< variables of the module that the function lists
 };
 
 } // namespace restride::ptx

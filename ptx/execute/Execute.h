@@ -25,10 +25,12 @@
 // Calls are not followed: run inlineCalls (Inline.h) first.
 #pragma once
 
+#include "ptx/execute/KnownObject.h"
 #include "ptx/flow/ControlFlow.h"
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 
 namespace restride::ptx {
@@ -63,6 +65,7 @@ struct ArrayPlace {
   /// By byte of a tile: its place among the SourceBytes; ~0 for padding.
   std::vector<uint32_t> Source = {};
   uint64_t Elements = 0; ///< in all; 0: not known
+  uint64_t RecordBytes = 0; ///< of an element in the source's layout; 0: Source is empty
 };
 
 /// What is known or assumed about one launch.
@@ -75,6 +78,9 @@ struct LaunchFacts {
   int64_t DefaultInteger = 4096;
   /// By source parameter position: value of a floating-point argument. One that is missing is data.
   std::vector<std::optional<double>> Reals;
+  /// By source parameter position; fewer, or no bytes: nothing is known.
+  std::vector<KnownObject> Objects;
+  std::map<std::string, KnownObject> Symbols; ///< by name; stronger than what variables begin as
   /// Elements behind pointers: loaded 32- and 64-bit integers fall in [0, Elements).
   uint64_t Elements = 1u << 22;
   /// By source parameter position, and by pointer in that parameter. Addresses

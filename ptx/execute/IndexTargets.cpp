@@ -138,27 +138,53 @@ bool Program::isMultiplied(int Register) const {
   return false;
 }
 
-/// `for (i = starts[r]; i < starts[r + 1]; ...)`, where i is an index of another array.
+/// Both are of one entry: the same offset is added to the begins of two arrays, or to one of records.
+bool Program::areOfOneEntry(const MicroOp &A, const MicroOp &B) const {
+  if (A.Address == B.Address)
+    return true;
+  auto sum = [&](Slot S) -> llvm::ArrayRef<Slot> {
+    const bool IsRegister = S >= 0 && S < Slot(Registers) && Writes[size_t(S)].size() == 1;
+    const MicroOp *Op = IsRegister ? &Ops[Writes[size_t(S)][0]] : nullptr;
+    return Op && Op->Op == Opcode::Add ? llvm::ArrayRef(Slots).slice(Op->FirstSrc, Op->SrcCount) : llvm::ArrayRef<Slot>();
+  };
+  return A.Offset == B.Offset && llvm::any_of(sum(A.Address), [&](Slot S) {
+    return S >= 0 && S < Slot(Registers) && llvm::is_contained(sum(B.Address), S);
+  });
+}
+
+/// `for (i = starts[r]; i < starts[r + 1]; ...)` and `for (i = starts[r]; i < ends[r]; ...)`, where i is an index of another array.
 void Program::findRuns() {
-  RunBounds.resize(Slots.size());
+  RunBounds.assign(Slots.size(), RunBound::None);
   for (LoopInfo &L : Loops) {
     if (!L.Inductions.Test)
       continue;
-    std::vector<int> Behind = registersBehind(L.Inductions.Test->Counter);
-    llvm::append_range(Behind, registersBehind(L.Bound));
-    std::vector<std::pair<const MicroOp *, size_t>> Loaded; // and where its destination is in Slots
-    for (int R : Behind)
-      for (unsigned At : Writes[size_t(R)])
-        if (const MicroOp &Op = Ops[At]; Op.Op == Opcode::Ld && Op.DestCount == 1 && !Op.Float && Op.Address >= 0)
-          Loaded.push_back({&Op, Op.FirstDest});
-    for (const auto &[A, First] : Loaded)
-      for (const auto &[B, Last] : Loaded)
-        if (A->Address == B->Address && B->Offset == A->Offset + A->ElementBytes && A->ElementBytes == B->ElementBytes &&
-            (Targets[First] >= 0 || Targets[Last] >= 0)) {
-          Targets[First] = Targets[Last] = std::max(Targets[First], Targets[Last]);
-          RunBounds.set(First);
-          RunBounds.set(Last);
-          L.Runs = true;
-        }
+    using Part = std::pair<const MicroOp *, size_t>; // of what is loaded, and where it is in Slots
+    auto loadsBehind = [&](int Register) {
+      std::vector<Part> Out;
+      for (int R : registersBehind(Register))
+        for (unsigned At : Writes[size_t(R)])
+          if (const MicroOp &Op = Ops[At]; Op.Op == Opcode::Ld && !Op.Float && Op.Address >= 0)
+            for (size_t D = Op.FirstDest; D < Op.FirstDest + Op.DestCount; ++D)
+              if (Slots[D] == R)
+                Out.push_back({&Op, D});
+      return Out;
+    };
+    auto mark = [&](size_t First, RunBound Begins, size_t Last, RunBound Ends) {
+      Targets[First] = Targets[Last] = std::max(Targets[First], Targets[Last]);
+      RunBounds[First] = Begins;
+      RunBounds[Last] = Ends;
+      L.Runs = true;
+    };
+    const std::vector<Part> Begins = loadsBehind(L.Inductions.Test->Counter), Ends = loadsBehind(L.Bound);
+    for (const auto &[A, First] : Begins)
+      for (const auto &[B, Last] : Ends) {
+        if (First == Last || (Targets[First] < 0 && Targets[Last] < 0) || A->ElementBytes != B->ElementBytes)
+          continue;
+        const bool IsAlone = A->DestCount == 1 && B->DestCount == 1;
+        if (IsAlone && A->Address == B->Address && B->Offset == A->Offset + A->ElementBytes)
+          mark(First, RunBound::Begin, Last, RunBound::Next);
+        else if (areOfOneEntry(*A, *B))
+          mark(First, RunBound::OwnBegin, Last, RunBound::OwnEnd);
+      }
   }
 }

@@ -105,6 +105,12 @@ enum class Mode : uint8_t {
   Saturate,
 };
 
+/// A word that the launch gives: of the function's parameters, or of constant memory.
+struct GivenWord {
+  uint64_t Address = 0; ///< as AddressMap has it
+  unsigned Bytes = 0;
+};
+
 /// A branch and the loop it leaves, if it does.
 struct BranchInfo {
   uint32_t Taken = 0, Next = 0; ///< blocks; Next == block count: past the end
@@ -114,8 +120,8 @@ struct BranchInfo {
   int8_t Leaves = 0;      ///< 1: the taken side leaves the function, 2: the other one, 0: neither
   bool IsCounted = false; ///< it is the ExitTest of ExitLoop
   bool IsMerged = false;  ///< its predicate is set in several places, by the path taken
-  /// Leaves != 0: positions of the parameters that the predicate follows from.
-  std::vector<unsigned> Parameters;
+  /// Leaves != 0: those that the predicate follows from.
+  std::vector<GivenWord> Given;
   /// It only asks whether a loop runs at all. 1: the taken side skips the loop,
   /// 2: the other one, 0: no such branch.
   int8_t SkipsLoop = 0;
@@ -127,6 +133,10 @@ struct BranchInfo {
   unsigned SearchPlace = 0; ///< tests before it, one before the loop included
   bool TakenFinds = false;  ///< the taken side ends the search
 };
+
+/// Where a run of elements of another array begins or ends. Next: where the next one
+/// begins, in the entry behind; in an array of records it is a member that says where it ends.
+enum class RunBound : uint8_t { None, Begin, Next, OwnBegin, OwnEnd };
 
 struct LoopInfo {
   LoopInductions Inductions;
@@ -156,9 +166,7 @@ public:
   /// behind which the array lies that it is an index of; -1: none, or several.
   std::vector<int16_t> Targets;
   static constexpr int16_t Row = -2; ///< instead: a coordinate that others are added to after it was multiplied
-  /// As Slots: where a run of the elements of the target begins or ends, of an array
-  /// that has an entry for each run and one more.
-  llvm::BitVector RunBounds;
+  std::vector<RunBound> RunBounds; ///< as Slots, of what loads bring
   /// As Slots: what loads bring is used as a floating-point value, whatever the load's type says.
   llvm::BitVector Reals;
   std::vector<BranchInfo> Branches;          ///< per block: its last instruction, if a Bra
@@ -190,11 +198,12 @@ private:
   void findReals();
   void findTargets();
   void findRuns();
+  bool areOfOneEntry(const MicroOp &A, const MicroOp &B) const;
   bool leavesFunction(unsigned Block) const;
   /// Registers that \p Register is computed from, itself included; as far as a
   /// bounds check goes.
   std::vector<int> registersBehind(int Register, bool ThroughFloats = true) const;
-  std::vector<unsigned> parametersBehind(int Register) const;
+  std::vector<GivenWord> givenBehind(int Register) const;
   /// The parameter that \p Load, a LdParam, reads; null: not plain to see.
   const ParameterSlot *parameterOf(const MicroOp &Load) const;
   bool isMultiplied(int Register) const;

@@ -47,15 +47,17 @@ std::vector<int> Program::registersBehind(int Register, bool ThroughFloats) cons
   return Out;
 }
 
-std::vector<unsigned> Program::parametersBehind(int Register) const {
-  std::vector<unsigned> Out;
+std::vector<GivenWord> Program::givenBehind(int Register) const {
+  std::vector<GivenWord> Out;
   for (int R : registersBehind(Register))
     for (unsigned At : Writes[size_t(R)]) {
       const MicroOp &Op = Ops[At];
-      if (Op.Op != Opcode::LdParam || Op.Address < int(Registers))
+      const bool Gives = Op.Op == Opcode::LdParam || (Op.Op == Opcode::Ld && Op.Mem == Space::Const);
+      if (!Gives || Op.Address < Slot(Registers))
         continue;
-      if (const ParameterSlot *P = parameterOf(Op))
-        Out.push_back(P->Position);
+      const auto Loaded = llvm::ArrayRef(Slots).slice(Op.FirstDest, Op.DestCount);
+      const uint64_t Part = uint64_t(llvm::find(Loaded, R) - Loaded.begin());
+      Out.push_back({Constants[size_t(Op.Address) - Registers].Value + uint64_t(Op.Offset) + Part * Op.ElementBytes, Op.ElementBytes});
     }
   return Out;
 }
@@ -144,7 +146,7 @@ void Program::decodeBranches() {
     if (Info.ExitLoop >= 0 || Last.Guard < 0)
       continue;
     if (Info.Leaves)
-      Info.Parameters = parametersBehind(Last.Guard);
+      Info.Given = givenBehind(Last.Guard);
     Info.SkipsLoop = skipsLoop(B, Info, Last.Guard);
     if (!Info.Leaves && !Info.SkipsLoop)
       Info.Body = bodyOf(B, Info);

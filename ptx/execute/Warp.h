@@ -33,8 +33,6 @@ private:
   uint32_t guarded(const MicroOp &Op, uint32_t Mask) const;
   void record(unsigned Index, Request &&R);
 
-  /// Whether the value of a parameter is a guess: a guard on it decides nothing.
-  bool isAssumed(unsigned Position) const { return Position >= Facts.Arguments.size() || !Facts.Arguments[Position]; }
   /// Lanes of \p Mask that take the branch, given those whose predicate holds.
   uint32_t decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, uint32_t Taken);
   /// Lanes that a branch which data decide sends one way, each with \p Probability.

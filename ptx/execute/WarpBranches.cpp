@@ -122,7 +122,7 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
   if (Info.ExitLoop < 0) {
     if (Unknown && Info.SkipsLoop)
       return enterLoop(Info, Op, Unknown, Taken);
-    if (llvm::any_of(Info.Parameters, [&](unsigned Position) { return isAssumed(Position); }))
+    if (llvm::any_of(Info.Given, [&](const GivenWord &W) { return Memory.isAssumed(W); }))
       return Info.Leaves == 1 ? 0 : Mask; // a bounds check: it holds
     if (Info.Body && Unknown && Facts.BodyProbability) {
       const uint32_t Body = drawLanes(Info, *Facts.BodyProbability);

@@ -23,16 +23,22 @@ uint64_t WarpMemory::elementsBehind(int16_t Position) const {
 }
 
 std::optional<uint64_t> WarpMemory::runBound(const MicroOp &Op, unsigned Part, uint64_t Address) const {
-  if (!P.RunBounds[Op.FirstDest + Part])
-    return std::nullopt;
-  const ArrayPlace *Own = arrayBehind(Address);
+  const RunBound Bound = P.RunBounds[Op.FirstDest + Part];
+  const ArrayPlace *Own = Bound == RunBound::None ? nullptr : arrayBehind(Address);
   uint64_t Elements = elementsBehind(P.Targets[Op.FirstDest + Part]);
   if (!Elements) // as many as everything else is taken to have
     Elements = Facts.Elements;
-  if (!Own || !Own->Source.empty() || Own->Elements < 2 || Own->Bytes != Own->Elements * Op.ElementBytes || !Elements)
+  if (!Own || Own->Elements < 2 || !Elements)
     return std::nullopt;
-  const uint64_t Entry = offsetIn(Address) / Op.ElementBytes;
-  return std::min(Elements, uint64_t(double(Entry) * double(Elements) / double(Own->Elements - 1)));
+  const uint64_t EntryBytes = Own->RecordBytes ? Own->RecordBytes : Op.ElementBytes;
+  const std::optional<uint64_t> Offset = sourceOffset(Address, originOf(Address));
+  if (!Offset || (!Own->RecordBytes && Own->Bytes != Own->Elements * EntryBytes))
+    return std::nullopt;
+  // An entry more than there are runs, unless each run has its own end.
+  const bool HasEnds = EntryBytes > Op.ElementBytes || Bound == RunBound::OwnBegin || Bound == RunBound::OwnEnd;
+  const bool IsEnd = Bound == RunBound::OwnEnd || (Bound == RunBound::Next && HasEnds);
+  const double Runs = double(Own->Elements - (HasEnds ? 0 : 1));
+  return std::min(Elements, uint64_t(double(*Offset / EntryBytes + IsEnd) * double(Elements) / Runs));
 }
 
 DataIntegers WarpMemory::data(const MicroOp &Op, unsigned Part) const {
@@ -70,14 +76,46 @@ std::optional<StoredValue> WarpMemory::known(uint64_t Address) const {
   return V ? std::optional(StoredValue{uint64_t(V->Value), V->Scattered}) : std::nullopt;
 }
 
+/// No struct.
+static bool isWhole(const ParameterSlot &Slot) { return Slot.Bytes == Slot.Ty.bytes(); }
+
+std::optional<StoredValue> WarpMemory::symbol(const MicroOp &Op, unsigned Part, uint64_t Address) const {
+  const std::optional<size_t> Index = AddressMap::symbolBehind(Address);
+  if (!Index || *Index >= Symbols.size())
+    return std::nullopt;
+  const uint64_t Size = P.Addresses.symbols()[*Index].Bytes;
+  if (const std::optional<uint64_t> Word = Symbols[*Index]->word(offsetIn(Address), Op.ElementBytes, Size))
+    return StoredValue{*Word, false};
+  // A scalar of constant memory is an argument by another way.
+  if (Op.Mem == Space::Const && Op.Address >= Slot(P.Registers) && Op.ElementBytes >= 4 && !Op.IsPointer && !isReal(Op, Part))
+    return StoredValue{uint64_t(Facts.DefaultInteger), false};
+  return std::nullopt;
+}
+
+bool WarpMemory::isAssumed(const GivenWord &W) const {
+  if (const std::optional<size_t> Index = AddressMap::symbolBehind(W.Address); Index && *Index < Symbols.size())
+    return !Symbols[*Index]->word(offsetIn(W.Address), W.Bytes, P.Addresses.symbols()[*Index].Bytes);
+  const ParameterSlot *Slot = P.Addresses.parameterAt(W.Address);
+  return !Slot || (isWhole(*Slot) ? Slot->Position >= Facts.Arguments.size() || !Facts.Arguments[Slot->Position]
+                                  : !member(*Slot, W.Address, W.Bytes));
+}
+
+std::optional<uint64_t> WarpMemory::member(const ParameterSlot &Slot, uint64_t Offset, unsigned Bytes) const {
+  return Slot.Position < Facts.Objects.size() ? Facts.Objects[Slot.Position].word(Offset - Slot.Offset, Bytes, Slot.Bytes) : std::nullopt;
+}
+
 std::optional<StoredValue> WarpMemory::argument(const MicroOp &Op, unsigned Part, uint64_t Offset) const {
   const ParameterSlot *Slot = P.Addresses.parameterAt(Offset);
   if (!Slot)
     return std::nullopt;
-  const bool Whole = Slot->Bytes == Slot->Ty.bytes();
+  const bool Whole = isWhole(*Slot);
+  if (const std::optional<uint64_t> Word = Whole ? std::nullopt : member(*Slot, Offset, Op.ElementBytes))
+    return StoredValue{*Word, false};
   if (isReal(Op, Part) || (Whole && Slot->Ty.K == Type::Float)) {
+    // By its place in the source: layouts have parameters of other sizes.
+    const StoredValue Drawn = {scramble((uint64_t(Slot->Position + 1) << 32) + Offset - Slot->Offset), true};
     const bool Known = Whole && Op.ElementBytes >= 4 && Slot->Position < Facts.Reals.size() && Facts.Reals[Slot->Position];
-    return Known ? StoredValue{wordOf(*Facts.Reals[Slot->Position], Op.ElementBytes * 8u), false} : StoredValue{scramble(Offset + 1), true};
+    return Known ? StoredValue{wordOf(*Facts.Reals[Slot->Position], Op.ElementBytes * 8u), false} : Drawn;
   }
   std::optional<int64_t> Given;
   if (Whole && Slot->Position < Facts.Arguments.size())
@@ -103,6 +141,8 @@ const ArrayPlace *WarpMemory::arrayBehind(uint64_t Address) const {
 
 WarpMemory::Origin WarpMemory::originOf(uint64_t Address) const {
   const uint64_t Range = Address >> RangeBits;
+  if (const std::optional<size_t> Index = AddressMap::symbolBehind(Address); Index && *Index < Symbols.size())
+    return {Range, P.Addresses.symbols()[*Index].Seed, nullptr};
   const PointerPlace *Behind = P.Addresses.pointerBehind(Address);
   if (!Behind)
     return {Range, Range << RangeBits, nullptr};

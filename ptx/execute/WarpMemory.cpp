@@ -9,6 +9,15 @@ template <typename FnT> static void forLanes(uint32_t Mask, FnT Fn) {
     Fn(unsigned(std::countr_zero(Mask)));
 }
 
+WarpMemory::WarpMemory(const Program &P, const LaunchFacts &Facts, uint64_t WarpId)
+    : P(P), Facts(Facts), WarpId(WarpId), Local(32), Parameter(32), Shared(1) {
+  for (const SymbolPlace &S : P.Addresses.symbols())
+    if (auto At = Facts.Symbols.find(S.Name); At != Facts.Symbols.end())
+      Symbols.push_back(&At->second);
+    else
+      Symbols.push_back(&S.Initial);
+}
+
 void WarpMemory::keepInside(uint32_t Mask, Lanes &Address) const {
   constexpr uint64_t Offset = (uint64_t(1) << RangeBits) - 1;
   uint64_t Range = ~uint64_t(0), Bytes = 0; // of the lane before: mostly the same
@@ -34,6 +43,8 @@ StoredValue WarpMemory::read(const MicroOp &Op, unsigned Part, const DataInteger
     if (!V)
       V = Parameter.load(Lane, Address, Op.ElementBytes);
   }
+  if (!V && !Symbols.empty())
+    V = symbol(Op, Part, Address);
   if (V)
     return *V;
   if (Where == Space::Global && mayKnow(Op, Part)) {
@@ -65,6 +76,7 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
   };
   // An argument is the same for all lanes, and looking it up takes time.
   const bool Uniform = Where == Space::Param && unsigned(Op.Address) >= P.Registers;
+  const bool IsSymbol = AddressMap::symbolBehind(Address[unsigned(std::countr_zero(Mask))]).has_value();
   Origin Seen;
   const bool IsPlain = !Facts.LocalData && !(Op.IsPointer && Op.Bits == 64); // as leaf() has it
   for (unsigned D = 0; D < Op.DestCount; ++D) {
@@ -74,13 +86,13 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
     Lanes &Out = R.Values[To];
     const DataIntegers Data = data(Op, D);
     const uint64_t Behind = uint64_t(D) * Op.ElementBytes;
-    const bool IsLeaf = Where == Space::Global && !mayKnow(Op, D);
+    const bool IsLeaf = Where == Space::Global && !mayKnow(Op, D) && !IsSymbol;
     const std::optional<StoredValue> Argument = Uniform ? argument(Op, D, Address[0] + Behind) : std::nullopt;
     uint32_t Unknown = 0;
     if (Argument) {
       Unknown = Argument->Unknown ? Mask : 0;
       forLanes(Mask, [&, V = Register(Argument->Bits)](unsigned L) { Out[L] = V; });
-    } else if (Where == Space::Global && P.RunBounds[Op.FirstDest + D]) {
+    } else if (Where == Space::Global && P.RunBounds[Op.FirstDest + D] != RunBound::None) {
       const uint32_t FromData = R.Unknown[Op.Address];
       forLanes(Mask, [&](unsigned L) {
         const uint64_t At = Address[L] + Behind;

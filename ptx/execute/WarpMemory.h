@@ -10,8 +10,7 @@ namespace restride::ptx {
 class WarpMemory {
 public:
   /// \p WarpId numbers the warp over the whole grid.
-  WarpMemory(const Program &P, const LaunchFacts &Facts, uint64_t WarpId)
-      : P(P), Facts(Facts), WarpId(WarpId), Local(32), Parameter(32), Shared(1) {}
+  WarpMemory(const Program &P, const LaunchFacts &Facts, uint64_t WarpId);
 
   /// Executes a Ld, St, Atom, Red, CpAsync, LdParam or StParam. True: it went
   /// to global, shared or local memory, and \p Out says where.
@@ -25,6 +24,9 @@ public:
   /// A run was taken to be as long as in the mean.
   bool tookMeanRuns() const { return MeanRuns; }
 
+  /// What the launch gives there is not known.
+  bool isAssumed(const GivenWord &W) const;
+
   /// A call that is not followed: what it returns is unknown.
   void call(const Instruction &Call, uint32_t Mask);
 
@@ -33,6 +35,10 @@ private:
   void write(Space Where, unsigned Lane, uint64_t Address, unsigned Bytes, StoredValue V);
   /// What \p Op loads as its destination \p Part of the function's own parameters; none: Offset is not in them.
   std::optional<StoredValue> argument(const MicroOp &Op, unsigned Part, uint64_t Offset) const;
+  /// What is known of a struct that is passed, at \p Offset of the function's parameters.
+  std::optional<uint64_t> member(const ParameterSlot &Slot, uint64_t Offset, unsigned Bytes) const;
+  /// What \p Op loads of a variable of the module as its destination \p Part; none: that is not known.
+  std::optional<StoredValue> symbol(const MicroOp &Op, unsigned Part, uint64_t Address) const;
   /// The array that the global \p Address lies in; null: not known.
   const ArrayPlace *arrayBehind(uint64_t Address) const;
   /// What seeds of addresses in one pointer's range begin with.
@@ -73,6 +79,7 @@ private:
   const LaunchFacts &Facts;
   const uint64_t WarpId;
   WordStore Local, Parameter, Shared;
+  std::vector<const KnownObject *> Symbols; ///< of AddressMap::symbols
   bool MeanRuns = false;
   uint64_t Atomics = 0; ///< so far; each returns something new
 };

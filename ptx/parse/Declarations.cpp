@@ -75,6 +75,40 @@ static llvm::Error readDeclarator(Lexer &L, Declaration &D, uint64_t ElementByte
   return llvm::Error::success();
 }
 
+/// `0f3FC00000`, `0d...` or an integer; none: an address.
+static std::optional<uint64_t> readWord(StringRef Text, bool Negative) {
+  uint64_t Value = 0;
+  if (Text.starts_with_insensitive("0f") || Text.starts_with_insensitive("0d")) {
+    if (Text.drop_front(2).getAsInteger(16, Value))
+      return std::nullopt;
+  } else if (Text.rtrim('U').getAsInteger(0, Value))
+    return std::nullopt;
+  return Negative ? 0 - Value : Value;
+}
+
+/// `5` or `{1, 2, {3}}` up to and including the semicolon. Where it says more than numbers nothing is known.
+static llvm::Error readInitialiser(Lexer &L, Declaration &D) {
+  const unsigned Bytes = std::min(D.Ty.bytes(), 8u);
+  constexpr size_t Most = 1 << 16; // of constant memory
+  bool Negative = false, IsKnown = Bytes > 0;
+  while (L.peek().K != Token::End && !L.peek().is(';')) {
+    const Token T = L.next();
+    if (T.K == Token::Word) {
+      const std::optional<uint64_t> Word = readWord(T.Text, Negative);
+      IsKnown &= Word && D.Initial.size() < std::min<uint64_t>(D.Bytes, Most);
+      for (unsigned I = 0; IsKnown && I < Bytes; ++I)
+        D.Initial.push_back(uint8_t(*Word >> (8 * I)));
+    } else
+      IsKnown &= T.is('{') || T.is('}') || T.is(',') || T.is('-');
+    Negative = T.is('-');
+  }
+  if (!IsKnown)
+    D.Initial.clear();
+  if (!L.take(';'))
+    return errorAt(L.peek().Line, "';' expected after an initialiser");
+  return llvm::Error::success();
+}
+
 llvm::Error restride::ptx::readDeclarations(Lexer &L, std::vector<Declaration> &Out) {
   Declaration Common;
   uint64_t ElementBytes = 0;
@@ -86,11 +120,8 @@ llvm::Error restride::ptx::readDeclarations(Lexer &L, std::vector<Declaration> &
       return E;
     Out.push_back(std::move(D));
   } while (L.take(','));
-  if (L.take('=')) {
-    if (!L.skipPast(';'))
-      return errorAt(L.peek().Line, "';' expected after an initialiser");
-    return llvm::Error::success();
-  }
+  if (L.take('='))
+    return readInitialiser(L, Out.back());
   if (!L.take(';'))
     return errorAt(L.peek().Line, "';' expected, found '" + L.peek().Text + "'");
   return llvm::Error::success();

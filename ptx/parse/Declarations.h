@@ -17,8 +17,9 @@ struct Declaration {
   uint64_t Align = 1; ///< bytes
   bool IsPointer = false;
   unsigned Count = 0; ///< Name<Count>: that many registers Name0, Name1 ...; 0: Name itself
+  std::vector<uint8_t> Initial;
 
-  Variable variable() const { return {Name, Mem, Bytes, Align}; }
+  Variable variable() const { return {Name, Mem, Bytes, Align, Initial}; }
   Parameter parameter() const { return {Name, Ty, Bytes, Align, IsPointer}; }
 };
 

@@ -179,6 +179,7 @@ struct Variable {
   Space Mem = Space::None;
   uint64_t Bytes = 0; ///< 0: extern .shared, size given at launch
   uint64_t Align = 1;
+  std::vector<uint8_t> Initial = {}; ///< what it begins as, fewer than Bytes where zeros follow; empty: not said
 };
 
 struct Function {
@@ -186,8 +187,8 @@ struct Function {
   bool IsEntry = false;
   std::vector<Parameter> Params, Results;
   std::vector<std::string> Registers; ///< names; an operand's Reg indexes this
-  /// Its own, and the module's .shared ones that it mentions: both take from
-  /// the block's shared memory.
+  /// Its own, and of the module's that it mentions the .shared ones, which take from the
+  /// block's shared memory too, the .const ones, and others that begin as something.
   std::vector<Variable> Variables;
   std::vector<Instruction> Body;
   /// Labels: name and the index in Body of the instruction after it.

@@ -23,7 +23,7 @@ private:
   llvm::Error readVariables();
   llvm::Error skipSection();
   llvm::Error addFunction();
-  void listSharedVariables();
+  void listVariables();
 
   Lexer L;
   Module M;
@@ -96,20 +96,20 @@ llvm::Error ModuleReader::readStatement() {
   return llvm::Error::success();
 }
 
-/// Module-wide .shared arrays take from the shared memory of the functions that
-/// mention them, exactly as a function's own do.
-void ModuleReader::listSharedVariables() {
-  llvm::StringMap<const Variable *> Shared;
+/// Functions know the variables of the module that they mention: .shared arrays take
+/// from their shared memory, exactly as a function's own do.
+void ModuleReader::listVariables() {
+  llvm::StringMap<const Variable *> Module;
   for (const Variable &V : M.Variables)
-    if (V.Mem == Space::Shared)
-      Shared[V.Name] = &V;
-  if (Shared.empty())
+    if (V.Mem == Space::Shared || V.Mem == Space::Const || !V.Initial.empty())
+      Module[V.Name] = &V;
+  if (Module.empty())
     return;
   for (Function &F : M.Functions) {
     llvm::StringSet<> Listed;
     auto Mention = [&](const Operand &Op) {
-      auto At = Op.Name.empty() ? Shared.end() : Shared.find(Op.Name);
-      if (At != Shared.end() && Listed.insert(Op.Name).second)
+      auto At = Op.Name.empty() ? Module.end() : Module.find(Op.Name);
+      if (At != Module.end() && Listed.insert(Op.Name).second)
         F.Variables.push_back(*At->second);
     };
     for (const Instruction &I : F.Body) {
@@ -128,7 +128,7 @@ llvm::Expected<Module> ModuleReader::read() {
     if (llvm::Error E = readStatement())
       return E;
   Locs.resolveNames(M);
-  listSharedVariables();
+  listVariables();
   for (const auto &[Mnemonic, Count] : Unknown)
     M.Warnings.push_back(std::to_string(Count) + (Count == 1 ? " instruction" : " instructions") +
                          " not understood: " + Mnemonic);

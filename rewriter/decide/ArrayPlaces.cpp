@@ -17,9 +17,9 @@ std::vector<ptx::ArrayPlace> arrayPlaces(const Candidate &C, const Layout &L) {
   std::vector<ptx::ArrayPlace> Out;
   if (Struct)
     for (const HandleArray &A : L.arrays(R, ""))
-      Out.push_back({llvm::alignTo(Count, Granule) * A.Size, A.Size, R.Size, {}, Count});
+      Out.push_back({llvm::alignTo(Count, Granule) * A.Size, A.Size, R.Size, {}, Count, R.Size});
   else
-    Out.push_back({L.allocationBytes(R, Count), L.allocationBytes(R, Granule), Granule * R.Size, {}, Count});
+    Out.push_back({L.allocationBytes(R, Count), L.allocationBytes(R, Granule), Granule * R.Size, {}, Count, R.Size});
   for (ptx::ArrayPlace &P : Out)
     P.Source.assign(P.TileBytes <= MostTileBytes ? P.TileBytes : 0, ~0u);
   for (const Leaf &F : leaves(R)) {

@@ -87,7 +87,7 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
     Elements = Assumed;
   if (!isSizeKnown(L, P))
     Out.Notes.push_back(llvm::formatv("{0}, {1} elements assumed", SizeNotKnown, uint64_t(Elements)));
-  if (llvm::any_of(L.Notes, [](const std::string &N) { return llvm::StringRef(N).ends_with("is not known"); }))
+  if (llvm::any_of(L.Notes, [](const std::string &N) { return llvm::StringRef(N).ends_with(" not known"); }))
     Out.Notes.push_back("integers that are not known are taken as " + std::to_string(AssumedArgument));
   ptx::LaunchFacts &F = Out.Facts;
   F.Elements = uint64_t(Elements);
@@ -99,6 +99,10 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
   F.DynamicSharedBytes = L.SharedBytes;
   F.Arguments = L.Arguments;
   F.Reals = L.Reals;
+  for (const KnownObject &O : L.Objects)
+    F.Objects.push_back({O.Bytes, O.Tail});
+  for (const auto &[Name, O] : L.Symbols)
+    F.Symbols[Name] = {O.Bytes, O.Tail};
   for (IndexOrder O : L.Orders)
     F.Orders.push_back(orderOf(O));
   for (const std::vector<Fill> &Fills : L.Fills) {

@@ -1,0 +1,227 @@
+// Members of objects, and elements of arrays, as numbers: programs keep sizes and
+// steps in structs, `Grid g = {64, 1.0f / 64}`.
+
+#include "analysis/program/Evaluate.h"
+#include "analysis/program/PartUse.h"
+
+#include "clang/AST/ExprCXX.h"
+#include "clang/Basic/SourceManager.h"
+
+using namespace clang;
+
+namespace restride {
+
+namespace {
+
+/// While a part is evaluated, it is not followed again: `p.n = p.n * 2`.
+class Visit {
+public:
+  using Key = std::pair<const Decl *, Part>;
+  Visit(std::set<Key> &Active, Key K) : Active(Active), K(std::move(K)), Entered(Active.insert(this->K).second) {}
+  ~Visit() {
+    if (Entered)
+      Active.erase(K);
+  }
+  explicit operator bool() const { return Entered; }
+
+private:
+  std::set<Key> &Active;
+  const Key K;
+  const bool Entered;
+};
+
+} // namespace
+
+template <typename T> std::optional<EstimateOf<T>> Evaluator::member(const MemberExpr *M, Frame In) const {
+  if (const VarDecl *Static = dyn_cast<VarDecl>(M->getMemberDecl()))
+    return variable<T>(Static, In.deeper());
+  const FieldDecl *F = dyn_cast<FieldDecl>(M->getMemberDecl());
+  if (!F || (std::is_same_v<T, int64_t> && !F->getType()->isIntegralOrEnumerationType()))
+    return std::nullopt;
+  Part P;
+  const Expr *Object = wholeOf(M, P, Context);
+  std::optional<EstimateOf<T>> Value = Object ? part<T>(Object, P, In.deeper()) : std::nullopt;
+  return Value ? Value : anywhere<T>(F, In.deeper());
+}
+
+template <typename T> std::optional<EstimateOf<T>> Evaluator::anywhere(const FieldDecl *F, Frame In) const {
+  const unsigned Key = F->getLocation().getRawEncoding();
+  auto At = Facts.MemberValues.find(Key);
+  Visit Once(Active, {F, {}});
+  if (At == Facts.MemberValues.end() || !Once || In.Depth > MaxDepth)
+    return std::nullopt;
+  // What stands in the class is what holds where nobody says anything else.
+  const Expr *Default = F->getInClassInitializer();
+  std::optional<EstimateOf<T>> One;
+  bool Assumed = Facts.UnclearMembers.count(Key);
+  for (const Expr *Given : At->second) {
+    if (Given == Default && At->second.size() > 1)
+      continue;
+    std::optional<EstimateOf<T>> Next = value<T>(Given, Frame{{}, {}, nullptr, In.Depth + 1});
+    if (Next && One && One->Value != Next->Value)
+      return std::nullopt;
+    Assumed |= !Next || Next->Assumed;
+    One = Next ? Next : One;
+  }
+  if (One)
+    One->Assumed = Assumed;
+  return One;
+}
+
+/// What the constructor \p Body assigns to the part \p P of its object, and how many of P's steps lead there.
+static std::pair<const Expr *, size_t> assignedIn(const Stmt *Body, llvm::ArrayRef<uint64_t> P, const ASTContext &Context) {
+  std::pair<const Expr *, size_t> Out = {nullptr, 0};
+  for (const Stmt *S : Body->children()) {
+    const Expr *E = dyn_cast_or_null<Expr>(S);
+    const Expr *To = nullptr, *Value = nullptr;
+    if (const FullExpr *Full = dyn_cast_or_null<FullExpr>(E))
+      E = Full->getSubExpr();
+    if (const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(E); B && B->getOpcode() == BO_Assign)
+      To = B->getLHS(), Value = B->getRHS();
+    else if (const CXXOperatorCallExpr *C = dyn_cast_or_null<CXXOperatorCallExpr>(E); C && C->getOperator() == OO_Equal)
+      To = C->getArg(0), Value = C->getArg(1);
+    Part Steps;
+    const Expr *Object = To ? wholeOf(To, Steps, Context) : nullptr;
+    if (isa_and_nonnull<CXXThisExpr>(Object) && Steps.size() <= P.size() && P.take_front(Steps.size()).equals(Steps))
+      Out = {Value, Steps.size()};
+  }
+  return Out;
+}
+
+template <typename T> std::optional<EstimateOf<T>> Evaluator::constructed(const CXXConstructExpr *C, llvm::ArrayRef<uint64_t> P, Frame In) const {
+  const CXXConstructorDecl *Constructor = C->getConstructor();
+  if (Constructor->isCopyOrMoveConstructor() && C->getNumArgs())
+    return part<T>(C->getArg(0), P, In.deeper());
+  if (Constructor->getParent()->getNumBases())
+    return std::nullopt;
+  const FieldDecl *Field = nullptr;
+  for (const FieldDecl *F : Constructor->getParent()->fields())
+    if (F->getFieldIndex() == P.front())
+      Field = F;
+  if (const FunctionDecl *Definition = nullptr; Constructor->hasBody(Definition)) {
+    const Frame Inside = In.into(Definition, llvm::ArrayRef(C->getArgs(), C->getNumArgs()));
+    if (const auto [Value, Known] = assignedIn(Definition->getBody(), P, Context); Value)
+      return part<T>(Value, P.drop_front(Known), Inside);
+    for (const CXXCtorInitializer *I : cast<CXXConstructorDecl>(Definition)->inits())
+      if (Field && I->getMember() == Field && I->getInit())
+        return part<T>(I->getInit(), P.drop_front(), Inside);
+  }
+  const Expr *Default = Field ? Field->getInClassInitializer() : nullptr;
+  return Default ? part<T>(Default, P.drop_front(), In.deeper()) : std::nullopt;
+}
+
+template <typename T> std::optional<EstimateOf<T>> Evaluator::part(const Expr *E, llvm::ArrayRef<uint64_t> P, Frame In) const {
+  if (In.Depth > MaxDepth || !PartsLeft || E->isValueDependent())
+    return std::nullopt;
+  --PartsLeft;
+  if (isa<ImplicitValueInitExpr>(E))
+    return EstimateOf<T>{0, false};
+  if (const CXXDefaultInitExpr *D = dyn_cast<CXXDefaultInitExpr>(E))
+    return part<T>(D->getExpr(), P, In.deeper());
+  if (P.empty())
+    return value<T>(E, In);
+  E = E->IgnoreParens();
+  if (const FullExpr *Full = dyn_cast<FullExpr>(E))
+    return part<T>(Full->getSubExpr(), P, In.deeper());
+  if (const MaterializeTemporaryExpr *M = dyn_cast<MaterializeTemporaryExpr>(E))
+    return part<T>(M->getSubExpr(), P, In.deeper());
+  if (const CastExpr *C = dyn_cast<CastExpr>(E)) // of an object or its address to const, of an array to its address
+    return C->getCastKind() == CK_BitCast ? std::nullopt : part<T>(C->getSubExpr(), P, In.deeper());
+  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E))
+    return U->getOpcode() == UO_AddrOf || U->getOpcode() == UO_Deref ? part<T>(U->getSubExpr(), P, In.deeper()) : std::nullopt;
+  if (const CXXConstructExpr *C = dyn_cast<CXXConstructExpr>(E))
+    return constructed<T>(C, P, In);
+  llvm::ArrayRef<Expr *> Inits;
+  if (const InitListExpr *L = dyn_cast<InitListExpr>(E)) {
+    if (L->isSyntacticForm() && L->getSemanticForm())
+      L = L->getSemanticForm();
+    if (L->getType()->isArrayType() && P.front() >= L->getNumInits())
+      return L->hasArrayFiller() ? part<T>(L->getArrayFiller(), P.drop_front(), In.deeper()) : std::nullopt;
+    Inits = L->inits();
+  } else if (const CXXParenListInitExpr *L = dyn_cast<CXXParenListInitExpr>(E))
+    Inits = L->getInitExprs();
+  if (!Inits.empty()) {
+    const CXXRecordDecl *Record = E->getType()->getAsCXXRecordDecl();
+    if ((Record && (Record->isUnion() || Record->getNumBases())) || P.front() >= Inits.size())
+      return std::nullopt;
+    return part<T>(Inits[P.front()], P.drop_front(), In.deeper());
+  }
+  if (isa<MemberExpr, ArraySubscriptExpr>(E)) {
+    Part Whole(P.begin(), P.end());
+    const Expr *Object = wholeOf(E, Whole, Context);
+    return Object ? part<T>(Object, Whole, In.deeper()) : std::nullopt;
+  }
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
+    const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
+    return V ? partOfVariable<T>(V, P, In) : std::nullopt;
+  }
+  // `Grid g = gridOf(n)`: what stands at the function's end, but for those of CUDA's own vectors.
+  const CallExpr *C = dyn_cast<CallExpr>(E);
+  const FunctionDecl *F = C ? C->getDirectCallee() : nullptr, *Definition = nullptr;
+  if (!F || isa<CXXMethodDecl>(F))
+    return std::nullopt;
+  if (F->getDeclName().isIdentifier() && F->getName().starts_with("make_") && P.front() < C->getNumArgs() && F->getReturnType()->isRecordType() &&
+      Context.getSourceManager().isInSystemHeader(F->getLocation()))
+    return part<T>(C->getArg(P.front()), P.drop_front(), In.deeper()); // make_float3
+  if (!F->hasBody(Definition))
+    return std::nullopt;
+  const CompoundStmt *Body = dyn_cast<CompoundStmt>(Definition->getBody());
+  const ReturnStmt *Return = Body && !Body->body_empty() ? dyn_cast<ReturnStmt>(Body->body_back()) : nullptr;
+  return Return && Return->getRetValue() ? part<T>(Return->getRetValue(), P, In.into(F, llvm::ArrayRef(C->getArgs(), C->getNumArgs())))
+                                         : std::nullopt;
+}
+
+template <typename T> std::optional<EstimateOf<T>> Evaluator::partOfVariable(const VarDecl *V, llvm::ArrayRef<uint64_t> P, Frame In) const {
+  const unsigned Key = V->getLocation().getRawEncoding();
+  Visit Once(Active, {V, Part(P.begin(), P.end())});
+  if (!Once)
+    return std::nullopt;
+  std::optional<EstimateOf<T>> Value;
+  unsigned Given = 0; // values, but for what nobody wrote
+  bool Changes = false;
+  if (const ParmVarDecl *Parameter = dyn_cast<ParmVarDecl>(V)) {
+    if (const Expr *Argument = In.argument(Parameter))
+      return part<T>(Argument, P, In.around());
+    auto At = Facts.Arguments.find(Key);
+    if (At == Facts.Arguments.end())
+      return std::nullopt;
+    for (const Expr *Argument : At->second) {
+      std::optional<EstimateOf<T>> Next = part<T>(Argument, P, In.deeper());
+      if (!Next || (Value && Value->Value != Next->Value))
+        return std::nullopt;
+      Value = Next;
+    }
+    Given = 1;
+  } else if (const Expr *Init = V->getAnyInitializer())
+    Value = part<T>(Init, P, In.deeper());
+  if (V->getType()->isReferenceType() || V->getType()->isPointerType())
+    return Value;
+  Given += Value && Value->Value != 0;
+  auto At = Facts.Modified.find(Key);
+  for (const DeclRefExpr *R : At == Facts.Modified.end() ? std::vector<const DeclRefExpr *>() : At->second) {
+    const PartUse Use = partUse(R, P, Context);
+    if (Use.K == PartUse::Kind::Assigns) {
+      std::optional<EstimateOf<T>> Next = part<T>(Use.Value, P.drop_front(Use.Known), In.deeper());
+      Value = Next && (!Value || Given == 0) ? Next : Value;
+      ++Given;
+    }
+    Changes |= Use.K == PartUse::Kind::Changes;
+  }
+  if (Changes && !Given) // `Grid g = {}; read(&g);`
+    return std::nullopt;
+  if (Value && !V->getType().isConstQualified())
+    Value->Assumed |= Changes || Given > 1;
+  return Value;
+}
+
+template <typename T> std::optional<EstimateOf<T>> Evaluator::partOrMember(const Expr *E, const Part &P, const FieldDecl *F) const {
+  std::optional<EstimateOf<T>> Value = part<T>(E, P, Frame());
+  return Value || !F ? Value : anywhere<T>(F, Frame());
+}
+
+template std::optional<Estimate> Evaluator::member(const MemberExpr *M, Frame In) const;
+template std::optional<RealEstimate> Evaluator::member(const MemberExpr *M, Frame In) const;
+template std::optional<Estimate> Evaluator::partOrMember(const Expr *E, const Part &P, const FieldDecl *F) const;
+template std::optional<RealEstimate> Evaluator::partOrMember(const Expr *E, const Part &P, const FieldDecl *F) const;
+
+} // namespace restride
