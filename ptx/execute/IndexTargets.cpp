@@ -152,6 +152,14 @@ bool Program::areOfOneEntry(const MicroOp &A, const MicroOp &B) const {
   });
 }
 
+/// A begin and a number of elements are, a begin and an end are not.
+bool Program::areAdded(Slot A, Slot B) const {
+  return llvm::any_of(Ops, [&](const MicroOp &Op) {
+    const auto Sources = llvm::ArrayRef(Slots).slice(Op.FirstSrc, Op.SrcCount);
+    return Op.Op == Opcode::Add && llvm::is_contained(Sources, A) && llvm::is_contained(Sources, B);
+  });
+}
+
 /// `for (i = starts[r]; i < starts[r + 1]; ...)` and `for (i = starts[r]; i < ends[r]; ...)`, where i is an index of another array.
 void Program::findRuns() {
   RunBounds.assign(Slots.size(), RunBound::None);
@@ -176,15 +184,20 @@ void Program::findRuns() {
       L.Runs = true;
     };
     const std::vector<Part> Begins = loadsBehind(L.Inductions.Test->Counter), Ends = loadsBehind(L.Bound);
-    for (const auto &[A, First] : Begins)
-      for (const auto &[B, Last] : Ends) {
-        if (First == Last || (Targets[First] < 0 && Targets[Last] < 0) || A->ElementBytes != B->ElementBytes)
-          continue;
-        const bool IsAlone = A->DestCount == 1 && B->DestCount == 1;
-        if (IsAlone && A->Address == B->Address && B->Offset == A->Offset + A->ElementBytes)
-          mark(First, RunBound::Begin, Last, RunBound::Next);
-        else if (areOfOneEntry(*A, *B))
-          mark(First, RunBound::OwnBegin, Last, RunBound::OwnEnd);
-      }
+    std::vector<Part> Both = Begins; // of a loop that counts down, all are behind its bound
+    llvm::append_range(Both, Ends);
+    auto differ = [&](const Part &A, const Part &B) { // two that tell of one array's elements
+      return A.second != B.second && (Targets[A.second] >= 0 || Targets[B.second] >= 0) && A.first->ElementBytes == B.first->ElementBytes;
+    };
+    for (const Part &A : Both)
+      for (const Part &B : Both)
+        if (differ(A, B) && A.first->DestCount == 1 && B.first->DestCount == 1 && A.first->Address == B.first->Address &&
+            B.first->Offset == A.first->Offset + A.first->ElementBytes)
+          mark(A.second, RunBound::Begin, B.second, RunBound::Next);
+    for (const Part &A : Both) // the begin is an index
+      for (const Part &B : Both)
+        if (differ(A, B) && Targets[B.second] < 0 && RunBounds[A.second] == RunBound::None && RunBounds[B.second] == RunBound::None &&
+            areOfOneEntry(*A.first, *B.first) && !areAdded(Slots[A.second], Slots[B.second]))
+          mark(A.second, RunBound::OwnBegin, B.second, RunBound::OwnEnd);
   }
 }

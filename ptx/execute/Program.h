@@ -199,6 +199,7 @@ private:
   void findTargets();
   void findRuns();
   bool areOfOneEntry(const MicroOp &A, const MicroOp &B) const;
+  bool areAdded(Slot A, Slot B) const;
   bool leavesFunction(unsigned Block) const;
   /// Registers that \p Register is computed from, itself included; as far as a
   /// bounds check goes.

@@ -120,7 +120,7 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
   if (Info.ExitLoop >= 0 && Info.IsMerged && !P.Loops[Info.ExitLoop].Looks && Loops.hasDataBranch(Info.ExitLoop))
     Unknown = Mask;
   if (Info.ExitLoop < 0) {
-    if (Unknown && Info.SkipsLoop)
+    if (Unknown && Info.SkipsLoop && !Memory.tookMeanRuns())
       return enterLoop(Info, Op, Unknown, Taken);
     if (llvm::any_of(Info.Given, [&](const GivenWord &W) { return Memory.isAssumed(W); }))
       return Info.Leaves == 1 ? 0 : Mask; // a bounds check: it holds
@@ -131,6 +131,8 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
     return Taken;
   }
   uint32_t Stay = Info.TakenExits ? Mask & ~Taken : Taken;
+  if (Info.IsCounted && P.Loops[Info.ExitLoop].Runs && Memory.tookMeanRuns()) // of whatever run, as long as in the mean
+    Unknown = 0;
   if (Unknown)
     Stay = stayOnData(Info, Stay, Unknown);
   else if (Info.IsCounted)

@@ -25,17 +25,17 @@ uint64_t WarpMemory::elementsBehind(int16_t Position) const {
 std::optional<uint64_t> WarpMemory::runBound(const MicroOp &Op, unsigned Part, uint64_t Address) const {
   const RunBound Bound = P.RunBounds[Op.FirstDest + Part];
   const ArrayPlace *Own = Bound == RunBound::None ? nullptr : arrayBehind(Address);
-  uint64_t Elements = elementsBehind(P.Targets[Op.FirstDest + Part]);
-  if (!Elements) // as many as everything else is taken to have
-    Elements = Facts.Elements;
-  if (!Own || Own->Elements < 2 || !Elements)
+  if (!Own || Own->Elements < 2)
     return std::nullopt;
   const uint64_t EntryBytes = Own->RecordBytes ? Own->RecordBytes : Op.ElementBytes;
-  const std::optional<uint64_t> Offset = sourceOffset(Address, originOf(Address));
-  if (!Offset || (!Own->RecordBytes && Own->Bytes != Own->Elements * EntryBytes))
-    return std::nullopt;
   // An entry more than there are runs, unless each run has its own end.
   const bool HasEnds = EntryBytes > Op.ElementBytes || Bound == RunBound::OwnBegin || Bound == RunBound::OwnEnd;
+  uint64_t Elements = elementsBehind(P.Targets[Op.FirstDest + Part]);
+  if (!Elements && !HasEnds) // as many as everything else is taken to have
+    Elements = Facts.Elements;
+  const std::optional<uint64_t> Offset = sourceOffset(Address, originOf(Address));
+  if (!Elements || !Offset || (!Own->RecordBytes && Own->Bytes != Own->Elements * EntryBytes))
+    return std::nullopt;
   const bool IsEnd = Bound == RunBound::OwnEnd || (Bound == RunBound::Next && HasEnds);
   const double Runs = double(Own->Elements - (HasEnds ? 0 : 1));
   return std::min(Elements, uint64_t(double(*Offset / EntryBytes + IsEnd) * double(Elements) / Runs));

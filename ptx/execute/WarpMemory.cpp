@@ -98,13 +98,14 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
         const uint64_t At = Address[L] + Behind;
         const bool IsOrdered = !IsLeaf && ordered(Op, L, At); // as the configuration says
         std::optional<uint64_t> Bound;
-        if (!(FromData >> L & 1) && !IsOrdered) {
+        const bool IsData = FromData >> L & 1;
+        if (!IsOrdered) {
           // However far apart the host puts them: runs follow each other.
-          const std::optional<StoredValue> Known = IsLeaf ? std::nullopt : known(At);
+          const std::optional<StoredValue> Known = IsLeaf || IsData ? std::nullopt : known(At);
           Bound = Known ? Known->Bits : runBound(Op, D, At);
           MeanRuns |= Bound && !Known;
         }
-        const StoredValue V = Bound ? StoredValue{*Bound, false} : read(Op, D, Data, Where, L, At);
+        const StoredValue V = Bound ? StoredValue{*Bound, IsData} : read(Op, D, Data, Where, L, At);
         Out[L] = Register(V.Bits);
         Unknown |= uint32_t(V.Unknown) << L;
       });
