@@ -1,6 +1,8 @@
 // Measured on an H200 with adds of integers and floats to 1 to 2^20 records, 4 to 128 bytes apart.
 #include "analysis/cost/Atomics.h"
 
+#include "analysis/cost/SortedNumbers.h"
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -66,8 +68,7 @@ static std::vector<uint64_t> linesOfAtomics(const ptx::Function &F, const WarpFo
     if (isAtomic(F.Body[R.Instruction]))
       for (const SectorTouch &T : W.touches(R))
         Lines.push_back(lineOf(T.Sector));
-  sort(Lines);
-  Lines.erase(llvm::unique(Lines), Lines.end());
+  sortOnce(Lines);
   return Lines;
 }
 
