@@ -93,10 +93,7 @@ void Warp::fillConstants() {
 uint32_t Warp::guarded(const MicroOp &Op, uint32_t Mask) const {
   if (Op.Guard < 0)
     return Mask;
-  const Lanes &V = R.Values[Op.Guard];
-  uint32_t Holds = 0;
-  for (unsigned L = 0; L < 32; ++L)
-    Holds |= uint32_t(V[L] & 1) << L;
+  const uint32_t Holds = lowestBits(R.Values[Op.Guard]);
   return Mask & (Op.GuardNegated ? ~Holds : Holds);
 }
 
@@ -134,12 +131,11 @@ void Warp::execute(unsigned Index, uint32_t Mask, bool Records) {
   case Opcode::Redux:
   case Opcode::Activemask:
   case Opcode::Elect:
-    return Op.DestCount ? exchange(P, Op, Mask, R) : void();
+    return exchange(P, Op, Mask, R);
   case Opcode::Call:
     return Memory.call(P.F.Body[Index], Mask);
   default:
-    if (Op.DestCount)
-      compute(P, Op, Mask, Op.Op == Opcode::Cvt && Op.SrcFloat ? Memory.data(Op, 0) : Memory.data(), R);
+    compute(P, Op, Mask, Op.Op == Opcode::Cvt && Op.SrcFloat ? Memory.data(Op, 0) : DataIntegers(), R);
   }
 }
 
@@ -178,6 +174,8 @@ void Warp::step(unsigned Number, uint32_t Mask) {
     const MicroOp &Op = P.Ops[I];
     const uint32_t Active = guarded(Op, Mask);
     Trace.ActiveLanes[I] += Active == Mask ? Lanes : unsigned(std::popcount(Active));
+    if (Op.IsIdle)
+      continue;
     switch (Op.Op) {
     case Opcode::Bra: {
       const BranchInfo &Info = P.Branches[Number];
