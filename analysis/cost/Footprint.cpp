@@ -23,6 +23,8 @@ WarpFootprint WarpRunner::footprint(const ptx::WarpTrace &T, uint64_t Block, uns
   uint64_t OwnSectors = (LocalWindow + (Block * warpsPerBlock() + Warp) * PerWarp) / SectorBytes;
   WarpFootprint W;
   W.Requests.reserve(T.Requests.size());
+  constexpr size_t Usual = 4; // sectors of a request
+  W.Touches.reserve(Usual * T.Requests.size());
   for (const ptx::Request &R : T.Requests) {
     if (!R.Mask || R.Mem == ptx::Space::Shared)
       continue;
