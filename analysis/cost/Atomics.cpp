@@ -83,7 +83,7 @@ double atomicLinesAtATime(const ptx::Function &F, const WarpRunner &Runner, uint
   for (uint64_t K = 1; K <= Warps; ++K) {
     const uint64_t Block = First + scattered(K) % Window;
     const unsigned Warp = scattered(K + Warps) % Runner.warpsPerBlock();
-    Lines.push_back(linesOfAtomics(F, Runner.footprint(Runner.run(Block, Warp, Limits), Block, Warp)));
+    Lines.push_back(linesOfAtomics(F, Runner.footprint(Block, Warp, Limits)));
     if (Lines.back().empty())
       Lines.pop_back();
   }

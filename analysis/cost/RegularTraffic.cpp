@@ -221,7 +221,7 @@ double fetchedLater(const ptx::Function &F, const WarpRunner &Runner, const Samp
     if (A.Requests)
       Missed += A.MissGranules / A.Requests * S.weight(I);
   const auto [Block, Warp] = middleWarp(Runner);
-  const double First = newGranules(F, S, Runner.footprint(Runner.run(Block, Warp, L1.Limits), Block, Warp), G);
+  const double First = newGranules(F, S, Runner.footprint(Block, Warp, L1.Limits), G);
   if (First == 0 || Missed == 0)
     return 1;
   const double Rate = std::min(1.0, newGranules(F, S, S.Footprints.front(), G) / First);
