@@ -3,6 +3,7 @@
 // warps stand for all others, which is what makes simulating a whole SM cheap.
 #pragma once
 
+#include "analysis/cost/Code.h"
 #include "analysis/cost/Transactions.h"
 
 namespace restride::cost {
@@ -28,8 +29,7 @@ inline uint64_t scattered(uint64_t N) { return N * 0x9E3779B97F4A7C15ull >> 40; 
 
 class WarpRunner {
 public:
-  WarpRunner(const ptx::Function &F, const ptx::ControlFlow &C, const ptx::LaunchFacts &Facts)
-      : F(F), Facts(Facts), Executor(F, C) {}
+  WarpRunner(const Code &C, const ptx::LaunchFacts &Facts) : F(C.F), Facts(Facts), Executor(C.Executor) {}
 
   uint64_t blocks() const { return std::max<uint64_t>(Facts.Grid.count(), 1); }
   unsigned warpsPerBlock() const { return std::max<uint64_t>((Facts.Block.count() + 31) / 32, 1); }
@@ -59,7 +59,7 @@ private:
 
   const ptx::Function &F;
   const ptx::LaunchFacts &Facts;
-  ptx::WarpExecutor Executor;
+  const ptx::WarpExecutor &Executor;
 };
 
 } // namespace restride::cost
