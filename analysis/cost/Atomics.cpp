@@ -1,6 +1,8 @@
 // Measured on an H200 with adds of integers and floats to 1 to 2^20 records, 4 to 128 bytes apart.
 #include "analysis/cost/Atomics.h"
 
+#include "analysis/cost/SortedNumbers.h"
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -66,8 +68,7 @@ static std::vector<uint64_t> linesOfAtomics(const ptx::Function &F, const WarpFo
     if (isAtomic(F.Body[R.Instruction]))
       for (const SectorTouch &T : W.touches(R))
         Lines.push_back(lineOf(T.Sector));
-  sort(Lines);
-  Lines.erase(llvm::unique(Lines), Lines.end());
+  sortOnce(Lines);
   return Lines;
 }
 
@@ -82,7 +83,7 @@ double atomicLinesAtATime(const ptx::Function &F, const WarpRunner &Runner, uint
   for (uint64_t K = 1; K <= Warps; ++K) {
     const uint64_t Block = First + scattered(K) % Window;
     const unsigned Warp = scattered(K + Warps) % Runner.warpsPerBlock();
-    Lines.push_back(linesOfAtomics(F, Runner.footprint(Runner.run(Block, Warp, Limits), Block, Warp)));
+    Lines.push_back(linesOfAtomics(F, Runner.footprint(Block, Warp, Limits)));
     if (Lines.back().empty())
       Lines.pop_back();
   }

@@ -1,8 +1,7 @@
 #include "analysis/cost/DramRows.h"
 
-#include "llvm/ADT/STLExtras.h"
-
-#include <algorithm>
+#include "analysis/cost/NumberMap.h"
+#include "analysis/cost/SortedNumbers.h"
 
 using namespace llvm;
 
@@ -15,8 +14,7 @@ double aloneInRow(uint64_t Granule, uint64_t Next, const Gpu &G) {
 }
 
 double rowsOf(std::vector<uint64_t> &Granules, const Gpu &G) {
-  llvm::sort(Granules);
-  Granules.erase(llvm::unique(Granules), Granules.end());
+  sortOnce(Granules);
   double Rows = Granules.empty() ? 0 : 1;
   for (size_t I = 1; I < Granules.size(); ++I)
     Rows += aloneInRow(Granules[I - 1], Granules[I], G);
@@ -32,28 +30,43 @@ void firstRequests(const WarpFootprint &W, function_ref<void(unsigned, const Req
 }
 
 void RowScatter::add(const WarpFootprint &W) {
-  if (Asked[0].size() >= Enough)
+  if (Asked[0].Count >= Enough)
     return;
   const uint64_t GranuleSectors = granuleSectors(G);
   firstRequests(W, [&](unsigned Execution, const RequestFootprint &R) {
-    std::vector<Ask> &Seen = Asked[Execution];
+    Asks &Seen = Asked[Execution];
+    std::vector<uint64_t> &Of = Seen.Of[R.Instruction];
     for (const SectorTouch &T : W.touches(R))
-      if (const Ask Now = {T.Sector / GranuleSectors, R.Instruction}; Seen.empty() || Seen.back() != Now)
-        Seen.push_back(Now);
+      if (const Ask Now = {T.Sector / GranuleSectors, R.Instruction}; Seen.Last != Now) {
+        Of.push_back(Now.first);
+        Seen.Last = Now;
+        ++Seen.Count;
+      }
   });
 }
 
 DenseMap<unsigned, double> RowScatter::take() {
   DenseMap<unsigned, double> Sum, Count;
-  for (std::vector<Ask> &Seen : Asked) {
-    llvm::sort(Seen);
-    Seen.erase(llvm::unique(Seen), Seen.end());
-    double Alone = 0;
-    for (size_t I = Seen.size(); I-- > 0;) {
-      if (I + 1 < Seen.size() && Seen[I + 1].first != Seen[I].first)
-        Alone = aloneInRow(Seen[I].first, Seen[I + 1].first, G);
-      Sum[Seen[I].second] += Alone;
-      ++Count[Seen[I].second];
+  for (Asks &Seen : Asked) {
+    NumberMap Distinct;
+    std::vector<uint64_t> All;
+    for (auto &[Instruction, Granules] : Seen.Of) {
+      sortOnce(Granules);
+      copy_if(Granules, std::back_inserter(All), [&](uint64_t Granule) { return Distinct.insert(Granule); });
+    }
+    sortOnce(All);
+    std::vector<double> Alone(All.size()); // the last one's is 0
+    for (size_t I = 1; I < All.size(); ++I)
+      Alone[I - 1] = aloneInRow(All[I - 1], All[I], G);
+    for (const auto &[Instruction, Granules] : Seen.Of) {
+      size_t At = All.size();
+      double &Total = Sum[Instruction];
+      for (uint64_t Granule : reverse(Granules)) {
+        while (All[--At] != Granule)
+          ;
+        Total += Alone[At];
+      }
+      Count[Instruction] += double(Granules.size());
     }
   }
   for (auto &[Instruction, Alone] : Sum)

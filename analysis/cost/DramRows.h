@@ -46,7 +46,13 @@ private:
 
   const Gpu &G;
   using Ask = std::pair<uint64_t, unsigned>; ///< granule, instruction
-  std::array<std::vector<Ask>, FirstExecutions> Asked;
+  /// Of one execution of each instruction.
+  struct Asks {
+    llvm::DenseMap<unsigned, std::vector<uint64_t>> Of; ///< granules, by instruction
+    size_t Count = 0;                                   ///< in all, but for the same one after the other
+    Ask Last = {~uint64_t(0), 0};
+  };
+  std::array<Asks, FirstExecutions> Asked;
 };
 
 } // namespace restride::cost

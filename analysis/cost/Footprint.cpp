@@ -9,26 +9,25 @@ using namespace llvm;
 
 namespace restride::cost {
 
-ptx::WarpTrace WarpRunner::run(uint64_t Block, unsigned Warp, const ptx::ExecuteLimits &Limits) const {
-  ptx::Dim3 At;
-  At.X = Block % Facts.Grid.X;
-  At.Y = Block / Facts.Grid.X % Facts.Grid.Y;
-  At.Z = Block / Facts.Grid.X / Facts.Grid.Y;
-  return Executor.run(Facts, At, Warp, Limits);
-}
+namespace {
 
-WarpFootprint WarpRunner::footprint(const ptx::WarpTrace &T, uint64_t Block, unsigned Warp, Touched Which) const {
-  // A warp's local memory is its own; executed addresses know their lane only.
-  constexpr uint64_t LocalWindow = 1ull << 60, PerWarp = 1ull << 32;
-  uint64_t OwnSectors = (LocalWindow + (Block * warpsPerBlock() + Warp) * PerWarp) / SectorBytes;
-  WarpFootprint W;
-  W.Requests.reserve(T.Requests.size());
-  for (const ptx::Request &R : T.Requests) {
+/// Writes down what one warp touches, request by request.
+class FootprintWriter {
+public:
+  /// \p Warp: its number in the grid.
+  FootprintWriter(const ptx::Function &F, uint64_t Warp, size_t Requests, WarpRunner::Touched Which)
+      : F(F), OwnSectors((LocalWindow + Warp * PerWarp) / SectorBytes), Which(Which) {
+    constexpr size_t UsualRequests = 256, UsualSectors = 4; // the latter of a request
+    W.Requests.reserve(std::min(Requests, UsualRequests));
+    W.Touches.reserve(std::min(Requests, UsualRequests) * UsualSectors);
+  }
+
+  void add(const ptx::Request &R) {
     if (!R.Mask || R.Mem == ptx::Space::Shared)
-      continue;
+      return;
     bool Local = R.Mem == ptx::Space::Local;
-    if (Which == Touched::Regular && R.DependsOnLoad && !Local)
-      continue;
+    if (Which == WarpRunner::Touched::Regular && R.DependsOnLoad && !Local)
+      return;
     SectorTouches S = sectorsOf(R, F.Body[R.Instruction].accessBytes());
     W.Requests.push_back(
         {R.Instruction, uint32_t(W.Touches.size()), uint32_t(S.size()), R.DependsOnLoad && !Local, Local});
@@ -37,7 +36,40 @@ WarpFootprint WarpRunner::footprint(const ptx::WarpTrace &T, uint64_t Block, uns
         Touch.Sector += OwnSectors;
     W.Touches.insert(W.Touches.end(), S.begin(), S.end());
   }
-  return W;
+
+  WarpFootprint take() { return std::move(W); }
+
+private:
+  // A warp's local memory is its own; executed addresses know their lane only.
+  static constexpr uint64_t LocalWindow = 1ull << 60, PerWarp = 1ull << 32; // bytes
+
+  const ptx::Function &F;
+  const uint64_t OwnSectors;
+  const WarpRunner::Touched Which;
+  WarpFootprint W;
+};
+
+} // namespace
+
+ptx::Dim3 WarpRunner::at(uint64_t Block) const {
+  ptx::Dim3 At;
+  At.X = Block % Facts.Grid.X;
+  At.Y = Block / Facts.Grid.X % Facts.Grid.Y;
+  At.Z = Block / Facts.Grid.X / Facts.Grid.Y;
+  return At;
+}
+
+WarpFootprint WarpRunner::footprint(const ptx::WarpTrace &T, uint64_t Block, unsigned Warp) const {
+  FootprintWriter Writer(F, warpOf(Block, Warp), T.Requests.size(), Touched::All);
+  for (const ptx::Request &R : T.Requests)
+    Writer.add(R);
+  return Writer.take();
+}
+
+WarpFootprint WarpRunner::footprint(uint64_t Block, unsigned Warp, const ptx::ExecuteLimits &Limits, Touched Which) const {
+  FootprintWriter Writer(F, warpOf(Block, Warp), Limits.MaxRequests, Which);
+  Executor.run(Facts, at(Block), Warp, Limits, [&](const ptx::Request &R) { Writer.add(R); });
+  return Writer.take();
 }
 
 namespace {
@@ -87,7 +119,7 @@ std::vector<WarpFootprint> WarpRunner::footprints(ArrayRef<uint64_t> Blocks, con
                                                   Touched Which) const {
   unsigned Warps = warpsPerBlock(), Count = Blocks.size();
   auto executed = [&](uint64_t Block, unsigned Warp) {
-    return footprint(run(Block, Warp, Limits), Block, Warp, Which);
+    return footprint(Block, Warp, Limits, Which);
   };
   std::vector<WarpFootprint> All;
   All.reserve(size_t(Count) * Warps);

@@ -2,13 +2,14 @@
 
 #include "analysis/cost/DramRows.h"
 #include "analysis/cost/NumberMap.h"
+#include "analysis/cost/SortedNumbers.h"
 #include "ptx/execute/AddressMap.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <bitset>
+#include <array>
 #include <cmath>
 
 using namespace llvm;
@@ -36,18 +37,22 @@ static std::pair<double, double> touchedShare(ArrayRef<uint64_t> Granules, uint6
   constexpr size_t Each = 4; // samples for a remainder that is not seen to mean something
   // Drawn: each third would be of one field, where three are read of each record.
   const size_t OneIn = Granules.size() / (2 * Each * Longest) + 1;
-  std::vector<uint64_t> Drawn;
+  std::vector<uint64_t> Drawn; // from the first line on, which leaves as many remainders: small numbers divide faster
   for (auto [K, Granule] : enumerate(Granules))
     if (scattered(K) % OneIn == 0)
-      Drawn.push_back(Granule);
+      Drawn.push_back(Granule - Granules.front() / PerLine * PerLine);
   auto lines = [&](unsigned Period) { // remainders of lines, and of granules
-    std::bitset<Longest> Lines;
-    std::bitset<Longest * MostPerLine> Parts;
-    for (uint64_t Granule : Drawn) {
-      Lines.set(Granule / PerLine % Period);
-      Parts.set(Granule % (Period * PerLine));
+    const uint32_t Parts = Period * unsigned(PerLine);
+    std::array<bool, Longest * MostPerLine> Seen{};
+    for (uint64_t Granule : Drawn)
+      Seen[Granule >> 32 ? Granule % Parts : uint32_t(Granule) % Parts] = true;
+    unsigned Lines = 0, Count = 0;
+    for (unsigned Line = 0; Line < Period; ++Line) {
+      const auto Of = ArrayRef(Seen).slice(Line * PerLine, PerLine);
+      Lines += is_contained(Of, true);
+      Count += unsigned(llvm::count(Of, true));
     }
-    return std::pair(double(Lines.count()), double(Parts.count()));
+    return std::pair(double(Lines), double(Count));
   };
   auto [Least, Parts] = lines(1);
   for (unsigned Period = 2; Period <= Longest && Period * Each <= Drawn.size(); ++Period) {
@@ -73,8 +78,7 @@ RandomLines::Touched RandomLines::touched() const {
   Touched All;
   double Parts = 0;
   for (auto [Pointer, Seen] : Granules) { // a copy, to sort
-    llvm::sort(Seen);
-    Seen.erase(llvm::unique(Seen), Seen.end());
+    sortOnce(Seen);
     auto [Share, OfEach] = touchedShare(Seen, PerLine);
     const double Bytes = lineSpan(Seen, PerLine) * Share;
     All.Bytes += Bytes;

@@ -2,6 +2,7 @@
 
 #include "analysis/cost/DramRows.h"
 #include "analysis/cost/NumberMap.h"
+#include "analysis/cost/SortedNumbers.h"
 #include "analysis/cost/WriteBacks.h"
 #include "ptx/execute/AddressMap.h"
 
@@ -112,7 +113,7 @@ public:
     if (!Jumps || Steps)
       return 1;
     constexpr uint64_t Jump = 256; // lines
-    sort(AllLines);
+    sortOnce(AllLines);
     double Touched = 0, Passed = 0;
     for (size_t I = 1; I < AllLines.size(); ++I)
       if (const uint64_t Gap = AllLines[I] - AllLines[I - 1]; Gap < Jump)
@@ -220,7 +221,7 @@ double fetchedLater(const ptx::Function &F, const WarpRunner &Runner, const Samp
     if (A.Requests)
       Missed += A.MissGranules / A.Requests * S.weight(I);
   const auto [Block, Warp] = middleWarp(Runner);
-  const double First = newGranules(F, S, Runner.footprint(Runner.run(Block, Warp, L1.Limits), Block, Warp), G);
+  const double First = newGranules(F, S, Runner.footprint(Block, Warp, L1.Limits), G);
   if (First == 0 || Missed == 0)
     return 1;
   const double Rate = std::min(1.0, newGranules(F, S, S.Footprints.front(), G) / First);

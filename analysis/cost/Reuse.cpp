@@ -280,7 +280,7 @@ std::optional<Reuse> simulateSome(const ptx::Function &F, const Sample &Sampled,
   for (double At = 0; At < double(Warps); At += double(Warps) / Some) {
     const uint64_t Block = Blocks.at(uint64_t(At) / Runner.warpsPerBlock());
     const unsigned Warp = unsigned(uint64_t(At) % Runner.warpsPerBlock());
-    Those.push_back(Runner.footprint(Runner.run(Block, Warp, Longer), Block, Warp));
+    Those.push_back(Runner.footprint(Block, Warp, Longer));
   }
   Sm S(F, Sampled, G, double(Those.size()) / double(Warps));
   S.generation(Those, 1);

@@ -55,8 +55,7 @@ namespace {
 
 class Sampler {
 public:
-  Sampler(const ptx::Function &F, const ptx::LaunchFacts &Facts)
-      : F(F), Flow(ptx::controlFlow(F)), Runner(F, Flow, Facts) {}
+  Sampler(const Code &C, const WarpRunner &Runner) : F(C.F), Runner(Runner), S(C) {}
 
   void run(uint64_t Block, unsigned Warp) {
     // The first warp shows the accesses, the others how often loops run.
@@ -65,7 +64,7 @@ public:
   }
 
   Sample take() {
-    S.Notes = Flow.Warnings;
+    S.Notes = S.Flow.Warnings;
     S.PerInstruction.resize(F.Body.size());
     for (auto [T, Touched] : zip_equal(Traces, S.Footprints)) {
       profileRequests(F, T, Touched, S.PerInstruction);
@@ -81,16 +80,13 @@ public:
     if (none_of(S.PerInstruction, [](const AccessProfile &P) { return P.Requests > 0; }))
       S.Notes.push_back("no access to memory was seen in the warps that were looked at: all layouts cost the same");
     auto Pointers = map_to_vector(Traces, [](const ptx::WarpTrace &T) { return &T; });
-    S.Order = issueOrder(F, Flow);
-    S.Cfg = weightedCfg(F, Flow, Pointers);
+    S.Cfg = weightedCfg(F, S.Flow, Pointers);
     S.Trace = std::move(Traces.front());
-    S.Flow = std::move(Flow);
     return std::move(S);
   }
 
   const ptx::Function &F;
-  ptx::ControlFlow Flow;
-  WarpRunner Runner;
+  const WarpRunner &Runner;
   std::vector<ptx::WarpTrace> Traces;
 
 private:
@@ -103,17 +99,17 @@ std::pair<uint64_t, unsigned> middleWarp(const WarpRunner &Runner) {
   return {Runner.blocks() / 2, std::min(1u, Runner.warpsPerBlock() - 1)};
 }
 
-Sample sample(const ptx::Function &F, const ptx::LaunchFacts &Facts) {
-  Sampler S(F, Facts);
-  const auto Middle = middleWarp(S.Runner);
+Sample sample(const Code &C, const WarpRunner &Runner) {
+  Sampler S(C, Runner);
+  const auto Middle = middleWarp(Runner);
   S.run(Middle.first, Middle.second);
-  for (auto [Block, Warp] : otherWarps(S.Runner, S.Traces.front()))
+  for (auto [Block, Warp] : otherWarps(Runner, S.Traces.front()))
     S.run(Block, Warp);
   return S.take();
 }
 
-Sample sampleOne(const ptx::Function &F, const ptx::LaunchFacts &Facts) {
-  Sampler S(F, Facts);
+Sample sampleOne(const Code &C, const WarpRunner &Runner) {
+  Sampler S(C, Runner);
   S.run(0, 0);
   return S.take();
 }

@@ -3,7 +3,6 @@
 // but sampling noise.
 #pragma once
 
-#include "analysis/cost/CriticalPath.h"
 #include "analysis/cost/Footprint.h"
 #include "analysis/cost/WeightedCfg.h"
 
@@ -21,8 +20,10 @@ struct AccessProfile {
 };
 
 struct Sample {
-  ptx::ControlFlow Flow;
-  IssueOrder Order;
+  explicit Sample(const Code &C) : Flow(C.Flow), Order(C.Order) {}
+
+  const ptx::ControlFlow &Flow; ///< of the Code that was sampled
+  const IssueOrder &Order;
   WeightedCfg Cfg;
   std::vector<AccessProfile> PerInstruction; ///< by index in Function::Body
   std::vector<WarpFootprint> Footprints;     ///< of the sampled warps
@@ -39,10 +40,10 @@ struct Sample {
 std::pair<uint64_t, unsigned> middleWarp(const WarpRunner &Runner);
 
 /// Runs the middle warp first and, as far as it stays cheap, others elsewhere.
-Sample sample(const ptx::Function &F, const ptx::LaunchFacts &Facts);
+Sample sample(const Code &C, const WarpRunner &Runner);
 
 /// Runs the first warp of the grid only: its triangular loops are the longest,
 /// which is what the thesis counts.
-Sample sampleOne(const ptx::Function &F, const ptx::LaunchFacts &Facts);
+Sample sampleOne(const Code &C, const WarpRunner &Runner);
 
 } // namespace restride::cost

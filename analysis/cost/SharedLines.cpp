@@ -39,7 +39,7 @@ bool loadApart(const ptx::Function &F, const WarpRunner &Runner, uint64_t Block,
   DenseSet<uint64_t> All;
   size_t Sum = 0; // of lines of each
   auto add = [&](uint64_t Block, unsigned Warp) {
-    WarpFootprint W = Runner.footprint(Runner.run(Block, Warp, Limits), Block, Warp);
+    WarpFootprint W = Runner.footprint(Block, Warp, Limits);
     DenseSet<uint64_t> Own;
     for (const RequestFootprint &R : W.Requests)
       if (F.Body[R.Instruction].isLoad() && !R.Local)

@@ -54,7 +54,8 @@ KernelCost thesisCost(const ptx::Module &M, const ptx::Function &F, const Kernel
   K.Calls = L.Calls;
   K.Notes = L.Notes;
 
-  Sample S = sampleOne(F, L.Facts);
+  const Code Kernel(F);
+  Sample S = sampleOne(Kernel, WarpRunner(Kernel, L.Facts));
   append_range(K.Notes, S.Notes);
   K.LoopNotes = loopNotes(M, S);
   Occupancy O = occupancy(

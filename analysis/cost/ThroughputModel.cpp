@@ -173,14 +173,16 @@ static double packetsSent(const WarpDemand &W, const Wave &Wave, unsigned WarpsP
   return W.StorePackets + Share * (W.BusyPackets - W.StorePackets);
 }
 
-static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, const KernelLaunch &L, const Gpu &G,
+static KernelCost costAsGiven(const ptx::Module &M, const Code &Kernel, const KernelLaunch &L, const Gpu &G,
                               WeightedCfg *Cfg, bool &Walks) {
+  const ptx::Function &F = Kernel.F;
   KernelCost K;
   K.Name = L.Function;
   K.Calls = L.Calls;
   K.Notes = L.Notes;
 
-  Sample S = sample(F, L.Facts);
+  WarpRunner Runner(Kernel, L.Facts);
+  Sample S = sample(Kernel, Runner);
   append_range(K.Notes, S.Notes);
   Walks = any_of(S.Trace.Loops, [](const ptx::LoopTrips &T) { return T.Walk; });
   if (Walks)
@@ -188,7 +190,6 @@ static KernelCost costAsGiven(const ptx::Module &M, const ptx::Function &F, cons
   K.LoopNotes = loopNotes(M, S);
   unsigned Registers = L.Registers ? L.Registers : estimateRegisters(F, S.Flow, G.MaxThreadRegisters);
   Occupancy O = occupancy(resources(F, L.Facts, Registers), G);
-  WarpRunner Runner(F, S.Flow, L.Facts);
   std::vector<Wave> Waves = waves(Runner.blocks(), O, G);
 
   unsigned Resident = std::min<uint64_t>(O.ResidentBlocks, std::max(1.0, std::ceil(Runner.blocks() / G.Sms)));
@@ -237,15 +238,16 @@ static bool guessesIndices(const KernelCost &K, const ptx::LaunchFacts &Facts) {
 
 KernelCost throughputCost(const ptx::Module &M, const ptx::Function &F, const KernelLaunch &L, const Gpu &G,
                           WeightedCfg *Cfg) {
+  const Code Kernel(F);
   bool Walks = false;
-  KernelCost K = costAsGiven(M, F, L, G, Cfg, Walks);
+  KernelCost K = costAsGiven(M, Kernel, L, G, Cfg, Walks);
   if (!guessesIndices(K, L.Facts) || Walks) // no order leads from threads to where walks are
     return K;
   // Nobody says how the indices lie. The geometric mean of both extremes weighs
   // how much a layout gains in one against how much it loses in the other.
   KernelLaunch Sorted = L;
   Sorted.Facts.LocalData = true;
-  KernelCost Near = costAsGiven(M, F, Sorted, G, nullptr, Walks);
+  KernelCost Near = costAsGiven(M, Kernel, Sorted, G, nullptr, Walks);
   auto mean = [](double &A, double B) { A = std::sqrt(A * B); };
   mean(K.Cycles, Near.Cycles);
   mean(K.Parts.Issue, Near.Parts.Issue);

@@ -22,6 +22,18 @@ struct RegisterFile {
   llvm::DenseMap<const void *, unsigned> Coins;
 };
 
+/// Of each lane the lowest bit: of a predicate, the lanes that it holds for.
+inline uint32_t lowestBits(const Lanes &V) {
+  uint32_t Out = 0;
+  for (unsigned First = 0; First < 32; First += 8) {
+    uint32_t Bits = 0; // of eight at a time, which compilers unroll
+    for (unsigned L = 0; L < 8; ++L)
+      Bits |= uint32_t(V[First + L] & 1) << L;
+    Out |= Bits << First;
+  }
+  return Out;
+}
+
 /// Mixes \p X into 64 pseudo-random bits.
 inline uint64_t scramble(uint64_t X) {
   X ^= X >> 31;
@@ -75,8 +87,8 @@ struct DataIntegers {
   }
 };
 
-/// Executes \p Op for the lanes in \p Mask. \p Data are integers made from
-/// floating-point data.
+/// Executes \p Op, which has results, for the lanes in \p Mask. \p Data are integers made from floating-point data,
+/// for conversions.
 void compute(const Program &P, const MicroOp &Op, uint32_t Mask, const DataIntegers &Data, RegisterFile &R);
 
 } // namespace restride::ptx

@@ -11,23 +11,21 @@ static bool isOpposite(Relation Rel) {
   return Rel == Relation::NotEqual || Rel == Relation::GreaterEqual || Rel == Relation::LessEqual;
 }
 
-static double fraction(uint64_t V, uint64_t W, uint64_t Kind) { return fraction(V * 0x9E3779B97F4A7C15ull + W + Kind); }
+static double drawn(uint64_t V, uint64_t W, uint64_t Kind) { return fraction(V * 0x9E3779B97F4A7C15ull + W + Kind); }
 
 /// How often near threads' data pass a comparison. Nobody knows, and they are
 /// alike: often all or none do. Drawn from Jeffreys' prior, Beta(1/2, 1/2), by
 /// its inverse distribution function, sin^2(pi U / 2).
 static double share(uint64_t V, uint64_t W) {
-  const double Sine = std::sin(std::numbers::pi / 2 * fraction(V, W, 0));
+  const double Sine = std::sin(std::numbers::pi / 2 * drawn(V, W, 0));
   return Sine * Sine;
 }
 
-/// A comparison of unknown values: a coin that shows heads with \p Probability,
-/// the same for the same values, and the other side for the opposite comparison.
-static bool coin(Relation Rel, uint64_t V, uint64_t W, double Probability) {
-  const uint64_t Kind = Rel == Relation::Equal || Rel == Relation::NotEqual      ? 1
-                        : Rel == Relation::Less || Rel == Relation::GreaterEqual ? 2
-                                                                                 : 3;
-  return (fraction(V, W, Kind) < Probability) != isOpposite(Rel);
+/// The same of a comparison and of its opposite.
+static uint64_t kindOf(Relation Rel) {
+  return Rel == Relation::Equal || Rel == Relation::NotEqual      ? 1
+         : Rel == Relation::Less || Rel == Relation::GreaterEqual ? 2
+                                                                  : 3;
 }
 
 /// Lanes of \p Mask for which \p Fn holds.
@@ -115,13 +113,22 @@ uint32_t AluUnit::toss(uint32_t Tossed) {
   const Lanes &A = source(0), &B = source(1);
   const Relation Rel = Op.Compare;
   const unsigned One = unsigned(std::countr_zero(Mask));
-  auto Agrees = [&](const Lanes &V) { return lanesWhere(Mask, [&](unsigned L) { return V[L] != V[One]; }) == 0; };
+  auto Agrees = [&](const Lanes &V) {
+    uint32_t Rest = Mask; // mostly the second lane differs already
+    while (Rest && V[unsigned(std::countr_zero(Rest))] == V[One])
+      Rest &= Rest - 1;
+    return !Rest;
+  };
   // One value for all lanes is one coin for the warp. Few of them are thrown,
   // and no layout shall be lucky: heads and tails take turns.
   if ((Tossed >> One & 1) && std::popcount(Mask) > 1 && Agrees(A) && Agrees(B))
     return (R.Coins[&Op]++ % 2 != 0) != isOpposite(Rel) ? Tossed : 0;
   const double Probability = P.InWalk[size_t(&Op - P.Ops.data())] ? 0.5 : share(A[One], B[One]);
-  return lanesWhere(Tossed, [&](unsigned L) { return coin(Rel, A[L], B[L], Probability); });
+  // A coin that shows heads with that probability, the same for the same values, and the other side for the opposite
+  // comparison.
+  const uint64_t Kind = kindOf(Rel);
+  const uint32_t Heads = lanesWhere(Tossed, [&](unsigned L) { return drawn(A[L], B[L], Kind) < Probability; });
+  return isOpposite(Rel) ? Tossed & ~Heads : Heads;
 }
 
 void AluUnit::compare() {
@@ -137,7 +144,7 @@ void AluUnit::compare() {
   const uint32_t Unknown = U | unknown(2);
   uint32_t Set = Result, Unset = ~Result;
   if (const Join J = Join(Op.Variant); J != Join::None) {
-    const uint32_t Other = lanesWhere(~0u, [&](unsigned L) { return predicate(2, L); });
+    const uint32_t Other = lowestBits(source(2)) ^ (Op.NegatedSources >> 2 & 1 ? ~0u : 0);
     auto Joined = [&](uint32_t Lanes) {
       return J == Join::And ? Lanes & Other : J == Join::Or ? Lanes | Other : Lanes ^ Other;
     };

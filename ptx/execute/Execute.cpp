@@ -12,7 +12,17 @@ WarpExecutor::~WarpExecutor() = default;
 WarpExecutor::WarpExecutor(WarpExecutor &&) noexcept = default;
 
 WarpTrace WarpExecutor::run(const LaunchFacts &L, Dim3 BlockIndex, unsigned Number, const ExecuteLimits &Limits) const {
-  return Warp(*P, L, BlockIndex, Number, Limits).run();
+  constexpr uint64_t Usual = 256;
+  std::vector<Request> Requests;
+  Requests.reserve(std::min(Limits.MaxRequests, Usual));
+  WarpTrace T = run(L, BlockIndex, Number, Limits, [&](const Request &R) { Requests.push_back(R); });
+  T.Requests = std::move(Requests);
+  return T;
+}
+
+WarpTrace WarpExecutor::run(const LaunchFacts &L, Dim3 BlockIndex, unsigned Number, const ExecuteLimits &Limits,
+                            RequestSink Each) const {
+  return Warp(*P, L, BlockIndex, Number, Limits, Each).run();
 }
 
 WarpTrace restride::ptx::execute(const Function &F, const ControlFlow &C, const LaunchFacts &L, Dim3 BlockIndex,

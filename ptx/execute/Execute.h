@@ -28,6 +28,8 @@
 #include "ptx/execute/KnownObject.h"
 #include "ptx/flow/ControlFlow.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <array>
 #include <functional>
 #include <map>
@@ -132,9 +134,6 @@ struct TripStart {
 
 struct WarpTrace {
   std::vector<Request> Requests;    ///< in program order; global, generic, shared, local
-  std::vector<uint64_t> Executions; ///< per instruction: times issued (warp-wide, any lane)
-  /// Per instruction: lanes active, summed over executions (for divergence).
-  std::vector<uint64_t> ActiveLanes;
   std::vector<uint64_t> BlockVisits; ///< per basic block, as executed
   std::vector<double> BlockWeight;   ///< per basic block: visits with loops at their true trip counts
   std::vector<LoopTrips> Loops;      ///< as ControlFlow::Loops
@@ -157,6 +156,9 @@ struct ExecuteLimits {
   uint64_t MaxTripsPerLoop = 64;
 };
 
+/// Is called for requests in program order.
+using RequestSink = llvm::function_ref<void(const Request &)>;
+
 class Program;
 
 /// Executes warps of one function, decoding it once. Thread safe.
@@ -170,6 +172,10 @@ public:
   /// Runs warp \p Warp of block \p BlockIndex. Diverged lanes meet again at the
   /// first block that all can reach, inner loops before what follows them.
   WarpTrace run(const LaunchFacts &L, Dim3 BlockIndex, unsigned Warp, const ExecuteLimits &Limits) const;
+
+  /// The same; \p Each is given the requests instead of the trace, which has none: many of them take more memory than
+  /// caches hold.
+  WarpTrace run(const LaunchFacts &L, Dim3 BlockIndex, unsigned Warp, const ExecuteLimits &Limits, RequestSink Each) const;
 
 private:
   std::unique_ptr<const Program> P;

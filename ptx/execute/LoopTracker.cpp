@@ -82,7 +82,10 @@ void LoopTracker::leave(int L) {
   }
 }
 
-void LoopTracker::finish() {
+void LoopTracker::finish(WarpTrace &Trace) {
   for (int L = int(States.size()) - 1; L >= 0; --L) // inner loops come later
     leave(L);
+  Trace.BlockWeight = std::move(Weights);
+  Trace.Loops = std::move(Totals);
+  Trace.TripStarts = std::move(Starts);
 }

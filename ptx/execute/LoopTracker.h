@@ -32,12 +32,8 @@ public:
   /// No lane is left in loop \p L, nor in any inside it.
   void leave(int L);
   bool isActive(int L) const { return States[L].Active; }
-  /// Ends all loops, when execution stops inside them.
-  void finish();
-
-  const std::vector<double> &weights() const { return Weights; }
-  const std::vector<LoopTrips> &loops() const { return Totals; }
-  const std::vector<std::vector<TripStart>> &tripStarts() const { return Starts; }
+  /// Ends all loops, when execution stops inside them, and moves what was seen to \p Trace.
+  void finish(WarpTrace &Trace);
 
 private:
   bool isWalk(int L) const;

@@ -102,6 +102,28 @@ private:
 
 } // namespace
 
+/// Whether \p Op does something beside setting registers.
+static bool actsItself(const MicroOp &Op) {
+  switch (Op.Op) {
+  case Opcode::Ld:
+  case Opcode::St:
+  case Opcode::Atom:
+  case Opcode::Red:
+  case Opcode::CpAsync:
+  case Opcode::LdParam:
+  case Opcode::StParam:
+  case Opcode::Bra:
+  case Opcode::BrxIdx:
+  case Opcode::Call:
+  case Opcode::Ret:
+  case Opcode::Exit:
+  case Opcode::Trap:
+    return true;
+  default:
+    return false;
+  }
+}
+
 void restride::ptx::dropUnneeded(Program &P) {
   NeededSearch S(P);
   const llvm::BitVector Needed = S.run();
@@ -115,5 +137,6 @@ void restride::ptx::dropUnneeded(Program &P) {
         All = false;
     if (All)
       Op.DestCount = 0;
+    Op.IsIdle = All && !actsItself(Op);
   }
 }

@@ -65,6 +65,7 @@ struct MicroOp {
   uint8_t DestCount = 0, SrcCount = 0;
   bool GuardNegated = false;
   bool IsPointer = false;   ///< loads: a 64-bit result is a pointer
+  bool IsIdle = false;      ///< no memory, no jump, and nothing that is needed follows from it
   uint8_t ElementBytes = 0; ///< memory: of one vector element
   uint8_t Vector = 1;       ///< memory: elements
   Slot Guard = -1, Address = -1;

@@ -8,16 +8,14 @@
 
 using namespace restride::ptx;
 
-Warp::Warp(const Program &P, const LaunchFacts &Facts, Dim3 BlockIndex, unsigned Number, const ExecuteLimits &Limits)
-    : P(P), Facts(Facts), BlockIndex(BlockIndex), Number(Number), Limits(Limits),
+Warp::Warp(const Program &P, const LaunchFacts &Facts, Dim3 BlockIndex, unsigned Number, const ExecuteLimits &Limits,
+           RequestSink Each)
+    : P(P), Facts(Facts), BlockIndex(BlockIndex), Number(Number), Limits(Limits), Each(Each),
       Memory(P, Facts, linearBlock(BlockIndex) * warpsPerBlock() + Number), Loops(P), Recorded(P.Ops.size()) {
   R.Values.resize(P.Registers + P.Constants.size());
   R.Unknown.resize(R.Values.size());
-  Trace.ActiveLanes.resize(P.Ops.size());
   Trace.BlockVisits.resize(P.C.Blocks.size());
   Trace.Warnings = P.Warnings;
-  constexpr uint64_t Usual = 256; // requests of a run that is one of many
-  Trace.Requests.reserve(std::min(Limits.MaxRequests, Usual));
   fillConstants();
 }
 
@@ -93,24 +91,22 @@ void Warp::fillConstants() {
 uint32_t Warp::guarded(const MicroOp &Op, uint32_t Mask) const {
   if (Op.Guard < 0)
     return Mask;
-  const Lanes &V = R.Values[Op.Guard];
-  uint32_t Holds = 0;
-  for (unsigned L = 0; L < 32; ++L)
-    Holds |= uint32_t(V[L] & 1) << L;
+  const uint32_t Holds = lowestBits(R.Values[Op.Guard]);
   return Mask & (Op.GuardNegated ? ~Holds : Holds);
 }
 
-void Warp::record(unsigned Index, Request &&Seen) {
+void Warp::record(unsigned Index, Request &Seen) {
   // After the limit a few more of each instruction, so that none is without.
   constexpr uint8_t KeptLater = 2;
-  if (Trace.Requests.size() >= Limits.MaxRequests) {
+  if (Requests >= Limits.MaxRequests) {
     slowDown();
     if (Recorded[Index] >= KeptLater)
       return;
   }
   Recorded[Index] = std::min<uint8_t>(Recorded[Index] + 1, KeptLater);
   Seen.Instruction = Index;
-  Trace.Requests.push_back(std::move(Seen));
+  ++Requests;
+  Each(Seen);
 }
 
 void Warp::execute(unsigned Index, uint32_t Mask, bool Records) {
@@ -125,7 +121,7 @@ void Warp::execute(unsigned Index, uint32_t Mask, bool Records) {
   case Opcode::StParam: {
     Request Seen;
     if (Memory.access(Op, Mask, R, Seen) && Records)
-      record(Index, std::move(Seen));
+      record(Index, Seen);
     return;
   }
   case Opcode::Shfl:
@@ -134,12 +130,11 @@ void Warp::execute(unsigned Index, uint32_t Mask, bool Records) {
   case Opcode::Redux:
   case Opcode::Activemask:
   case Opcode::Elect:
-    return Op.DestCount ? exchange(P, Op, Mask, R) : void();
+    return exchange(P, Op, Mask, R);
   case Opcode::Call:
     return Memory.call(P.F.Body[Index], Mask);
   default:
-    if (Op.DestCount)
-      compute(P, Op, Mask, Op.Op == Opcode::Cvt && Op.SrcFloat ? Memory.data(Op, 0) : Memory.data(), R);
+    compute(P, Op, Mask, Op.Op == Opcode::Cvt && Op.SrcFloat ? Memory.data(Op, 0) : DataIntegers(), R);
   }
 }
 
@@ -170,14 +165,14 @@ void Warp::leaveLoops(unsigned From) {
 void Warp::step(unsigned Number, uint32_t Mask) {
   const Block &B = P.C.Blocks[Number];
   ++Trace.BlockVisits[Number];
-  Loops.visit(Number, Trace.Requests.size());
+  Loops.visit(Number, Requests);
   const bool Records = !Loops.walksBefore(P.C.LoopOf[Number], Limits.WalkStart);
   Issued += std::max(B.End - B.Begin, 1u);
-  unsigned Lanes = unsigned(std::popcount(Mask));
   for (unsigned I = B.Begin; I < B.End; ++I) {
     const MicroOp &Op = P.Ops[I];
+    if (Op.IsIdle)
+      continue;
     const uint32_t Active = guarded(Op, Mask);
-    Trace.ActiveLanes[I] += Active == Mask ? Lanes : unsigned(std::popcount(Active));
     switch (Op.Op) {
     case Opcode::Bra: {
       const BranchInfo &Info = P.Branches[Number];
@@ -202,7 +197,6 @@ void Warp::step(unsigned Number, uint32_t Mask) {
     case Opcode::Exit:
     case Opcode::Trap:
       Mask &= ~Active;
-      Lanes = unsigned(std::popcount(Mask));
       break;
     default:
       if (Active)
@@ -231,16 +225,8 @@ WarpTrace Warp::run() {
       break;
     }
   }
-  Loops.finish();
-
-  Trace.BlockWeight = Loops.weights();
-  Trace.Loops = Loops.loops();
+  Loops.finish(Trace);
   for (LoopTrips &L : Trace.Loops)
     L.Runs &= Memory.tookMeanRuns();
-  Trace.TripStarts = Loops.tripStarts();
-  Trace.Executions.resize(P.Ops.size());
-  for (unsigned B = 0; B < P.C.Blocks.size(); ++B)
-    for (unsigned I = P.C.Blocks[B].Begin; I < P.C.Blocks[B].End; ++I)
-      Trace.Executions[I] = Trace.BlockVisits[B];
   return std::move(Trace);
 }

@@ -17,7 +17,8 @@ struct LaneGroup {
 /// One warp while it runs.
 class Warp {
 public:
-  Warp(const Program &P, const LaunchFacts &Facts, Dim3 BlockIndex, unsigned Number, const ExecuteLimits &Limits);
+  Warp(const Program &P, const LaunchFacts &Facts, Dim3 BlockIndex, unsigned Number, const ExecuteLimits &Limits,
+       RequestSink Each);
   WarpTrace run();
 
 private:
@@ -31,7 +32,7 @@ private:
   /// Executes one instruction that is no branch.
   void execute(unsigned Index, uint32_t Mask, bool Records);
   uint32_t guarded(const MicroOp &Op, uint32_t Mask) const;
-  void record(unsigned Index, Request &&R);
+  void record(unsigned Index, Request &R);
 
   /// Lanes of \p Mask that take the branch, given those whose predicate holds.
   uint32_t decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, uint32_t Taken);
@@ -58,12 +59,14 @@ private:
   const Dim3 BlockIndex;
   const unsigned Number;
   const ExecuteLimits Limits;
+  const RequestSink Each;
   RegisterFile R;
   WarpMemory Memory;
   LoopTracker Loops;
   llvm::SmallVector<LaneGroup, 8> Groups; ///< by falling rank: the next one is last
   WarpTrace Trace;
   uint64_t Issued = 0;
+  size_t Requests = 0;           ///< that were recorded
   bool Hurry = false;            ///< a limit is reached: one trip per loop from here on
   std::vector<uint8_t> Recorded; ///< per instruction: requests kept after the limit
 };

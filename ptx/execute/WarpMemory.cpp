@@ -181,7 +181,7 @@ bool WarpMemory::access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Reque
   if (!Mask || Op.Address < 0)
     return false;
   Space Where = Op.Mem;
-  Lanes Address;
+  Lanes &Address = Out.Address;
   for (unsigned L = 0; L < 32; ++L)
     Address[L] = R.Values[Op.Address][L] + uint64_t(Op.Offset);
   if (Where == Space::Generic || Where == Space::None) {
@@ -195,17 +195,8 @@ bool WarpMemory::access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Reque
   Out.Mem = Where;
   const bool FromData = (R.Unknown[Op.Address] & Mask) != 0;
   Out.DependsOnLoad = FromData && (!Facts.LocalData || isScattered(Mask, Address, Facts.Elements));
-  if (Where == Space::Local) {
-    // As the hardware interleaves it: the same offset of all lanes in a row.
-    const uint64_t Base = window(Space::Local) | ((WarpId & 0xfffffffff) << 24);
-    const uint64_t Bytes = uint64_t(Op.ElementBytes) * Op.Vector;
-    for (unsigned L = 0; L < 32; ++L)
-      Out.Address[L] = Base + (Address[L] & 0x7ffff) * 32 + L * Bytes;
-  } else {
-    if (Where == Space::Global && (FromData || !knowsNothing()))
-      keepInside(Mask, Address);
-    Out.Address = Address;
-  }
+  if (Where == Space::Global && (FromData || !knowsNothing()))
+    keepInside(Mask, Address);
 
   switch (Op.Op) {
   case Opcode::Ld:
@@ -222,6 +213,13 @@ bool WarpMemory::access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Reque
     break;
   default: // CpAsync: what arrives in shared memory is loaded data, as if never stored
     break;
+  }
+  if (Where == Space::Local) {
+    // As the hardware interleaves it: the same offset of all lanes in a row.
+    const uint64_t Base = window(Space::Local) | ((WarpId & 0xfffffffff) << 24);
+    const uint64_t Bytes = uint64_t(Op.ElementBytes) * Op.Vector;
+    for (unsigned L = 0; L < 32; ++L)
+      Address[L] = Base + (Address[L] & 0x7ffff) * 32 + L * Bytes;
   }
   return Where == Space::Global || Where == Space::Shared || Where == Space::Local;
 }

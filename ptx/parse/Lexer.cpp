@@ -2,10 +2,20 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <array>
+
 using namespace restride::ptx;
 using llvm::StringRef;
 
-static bool isWordChar(char C) { return llvm::isAlnum(C) || C == '_' || C == '$' || C == '%' || C == '.'; }
+/// By character; most of a text are these.
+static constexpr std::array<bool, 256> WordChars = [] {
+  std::array<bool, 256> Is{};
+  for (unsigned C = 0; C < 256; ++C)
+    Is[C] = (C >= '0' && C <= '9') || (C >= 'a' && C <= 'z') || (C >= 'A' && C <= 'Z') || C == '_' || C == '$' || C == '%' || C == '.';
+  return Is;
+}();
+
+static bool isWordChar(char C) { return WordChars[uint8_t(C)]; }
 
 /// Length of the word at the start of \p Text. "::" belongs to a word
 /// (".L2::128B"); a single colon ends a label.
@@ -69,6 +79,12 @@ void Lexer::advance() {
     Current.Text = Rest.take_front(1);
   }
   Rest = Rest.drop_front(Length);
+}
+
+bool Lexer::isBefore(char C) const {
+  Lexer Ahead = *this;
+  Ahead.skipBlank();
+  return Ahead.Rest.starts_with(C);
 }
 
 bool Lexer::take(char C) {

@@ -26,6 +26,8 @@ public:
     advance();
     return T;
   }
+  /// Whether the punctuation \p C follows the next token.
+  bool isBefore(char C) const;
   /// Consumes the next token if it is the punctuation \p C.
   bool take(char C);
   /// Consumes the next token if it is the word \p W.

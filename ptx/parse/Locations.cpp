@@ -83,7 +83,11 @@ llvm::Error Locations::readLoc(Lexer &L) {
   }
   if (Chain.empty())
     readComment(Comment);
-  ChainOf[{Current.File, Current.Line, Current.Column}] = Chain;
+  const Position Here = {Current.File, Current.Line, Current.Column};
+  if (Chain.empty()) // most, and as good as missing
+    ChainOf.erase(Here);
+  else
+    ChainOf[Here] = Chain;
   return llvm::Error::success();
 }
 

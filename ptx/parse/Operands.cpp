@@ -19,7 +19,10 @@ void RegisterScopes::declare(StringRef Name, unsigned Count) {
 }
 
 int RegisterScopes::find(StringRef Name) {
-  StringRef Prefix = Name.rtrim("0123456789");
+  size_t Length = Name.size();
+  while (Length && llvm::isDigit(Name[Length - 1]))
+    --Length;
+  const StringRef Prefix = Name.take_front(Length);
   unsigned Index = 0;
   const bool Numbered = !Name.substr(Prefix.size()).getAsInteger(10, Index);
   for (Scope &S : llvm::reverse(Scopes)) {
@@ -49,12 +52,13 @@ public:
 private:
   llvm::Error readGuard();
   llvm::Error readOperands(bool HasResult);
+  llvm::Error readOperand(bool IsResult);
   llvm::Error readGroup(std::vector<Operand> &Out);
   llvm::Error readAddress(Operand &Out);
   llvm::Error readScalar(Operand &Out);
   llvm::Error readCall();
   llvm::Error readList(std::vector<Operand> &Out);
-  void place(std::vector<Operand> Group, bool IsResult);
+  void placeAddress(Operand Address);
   bool readNumber(StringRef Word, bool Negative, Operand &Out);
   llvm::Error unexpected(StringRef Wanted) {
     return errorAt(L.peek().Line, Wanted + " expected, found '" + L.peek().Text.take_front(40) + "'");
@@ -164,12 +168,8 @@ llvm::Error InstructionReader::readAddress(Operand &Out) {
   return llvm::Error::success();
 }
 
-/// One operand between commas: a scalar, {vector}, [address], or a|b.
+/// A scalar, {vector}, or a|b.
 llvm::Error InstructionReader::readGroup(std::vector<Operand> &Out) {
-  if (L.take('[')) {
-    Out.emplace_back();
-    return readAddress(Out.back());
-  }
   if (L.take('{')) {
     do {
       Out.emplace_back();
@@ -186,16 +186,24 @@ llvm::Error InstructionReader::readGroup(std::vector<Operand> &Out) {
   return llvm::Error::success();
 }
 
-void InstructionReader::place(std::vector<Operand> Group, bool IsResult) {
-  const bool IsAddress = Group.size() == 1 && Group[0].K == Operand::Address;
-  if (IsAddress && I.Op == Opcode::CpAsync && !I.Addr && I.Dest.empty()) {
-    I.Dest.push_back(std::move(Group[0])); // the shared side comes first
-  } else if (IsAddress && !I.Addr) {
-    I.Addr = std::move(Group[0]);
-  } else {
-    std::vector<Operand> &To = IsResult && !IsAddress ? I.Dest : I.Src;
-    llvm::move(Group, std::back_inserter(To));
-  }
+void InstructionReader::placeAddress(Operand Address) {
+  if (I.Op == Opcode::CpAsync && !I.Addr && I.Dest.empty())
+    I.Dest.push_back(std::move(Address)); // the shared side comes first
+  else if (!I.Addr)
+    I.Addr = std::move(Address);
+  else
+    I.Src.push_back(std::move(Address));
+}
+
+/// One operand between commas.
+llvm::Error InstructionReader::readOperand(bool IsResult) {
+  if (!L.take('['))
+    return readGroup(IsResult ? I.Dest : I.Src);
+  Operand Address;
+  if (llvm::Error E = readAddress(Address))
+    return E;
+  placeAddress(std::move(Address));
+  return llvm::Error::success();
 }
 
 llvm::Error InstructionReader::readOperands(bool HasResult) {
@@ -203,10 +211,8 @@ llvm::Error InstructionReader::readOperands(bool HasResult) {
     return llvm::Error::success();
   bool First = true;
   do {
-    std::vector<Operand> Group;
-    if (llvm::Error E = readGroup(Group))
+    if (llvm::Error E = readOperand(First && HasResult))
       return E;
-    place(std::move(Group), First && HasResult);
     First = false;
   } while (L.take(','));
   return L.take(';') ? llvm::Error::success() : unexpected("';'");

@@ -159,9 +159,7 @@ llvm::Error BodyReader::readStatement(bool &Done) {
   }
   if (T.Text.starts_with("."))
     return readDirective();
-  Lexer Ahead = L;
-  Ahead.next();
-  return Ahead.peek().is(':') ? readLabel() : readInstructionHere();
+  return L.isBefore(':') ? readLabel() : readInstructionHere();
 }
 
 int BodyReader::findLabel(StringRef Name, int Scope) const {

@@ -21,12 +21,12 @@ struct Launched {
       return;
     }
     M = std::move(*P);
-    Flow = ptx::controlFlow(f());
     Facts.Grid = {uint32_t(N / 256), 1, 1};
     Facts.Block = {256, 1, 1};
     Facts.Arguments = {std::nullopt, std::nullopt, std::nullopt, N};
     Facts.Elements = N;
-    Runner.emplace(f(), Flow, Facts);
+    Kernel.emplace(f());
+    Runner.emplace(*Kernel, Facts);
     llvm::Expected<Gpu> Profile = loadGpu("h200");
     if (!Profile) {
       ADD_FAILURE() << llvm::toString(Profile.takeError());
@@ -35,15 +35,15 @@ struct Launched {
     G = *Profile;
   }
   const ptx::Function &f() const { return M.Functions[0]; }
-  Reuse reuse(const ptx::ExecuteLimits &Limits = {}) const { return simulate(f(), sample(f(), Facts), *Runner, G, 8, 1, Limits); }
+  Reuse reuse(const ptx::ExecuteLimits &Limits = {}) const { return simulate(f(), sample(*Kernel, *Runner), *Runner, G, 8, 1, Limits); }
   /// Of \p Launches on the same data.
   DramTraffic dram(double Launches = 1, const ptx::ExecuteLimits &Limits = {}) const {
-    return dramTraffic(f(), *Runner, sample(f(), Facts), reuse(Limits), G, Facts, Launches, Limits);
+    return dramTraffic(f(), *Runner, sample(*Kernel, *Runner), reuse(Limits), G, Facts, Launches, Limits);
   }
 
   ptx::Module M;
-  ptx::ControlFlow Flow;
   ptx::LaunchFacts Facts;
+  std::optional<Code> Kernel;
   std::optional<WarpRunner> Runner;
   Gpu G;
 };
@@ -56,7 +56,7 @@ TEST(Footprint, LinearWarpsAreAsExecuted) {
   for (unsigned I = 0; I < All.size(); ++I) {
     SCOPED_TRACE(I);
     uint64_t Block = Blocks[I / 8];
-    WarpFootprint Executed = K.Runner->footprint(K.Runner->run(Block, I % 8, {}), Block, I % 8);
+    WarpFootprint Executed = K.Runner->footprint(Block, I % 8, {});
     EXPECT_EQ(All[I].Touches, Executed.Touches);
     EXPECT_EQ(All[I].Requests.size(), 3u);
   }
@@ -344,7 +344,7 @@ TEST(Dram, ALoopWithoutEndReachesNoOtherArray) {
   Launched K(Loop, 1 << 20);
   const ptx::WarpTrace T = K.Runner->run(0, 0, {});
   double Above = 0;
-  for (const Reach &R : unseenReach(K.Flow, T, K.f().Body.size())) {
+  for (const Reach &R : unseenReach(K.Kernel->Flow, T, K.f().Body.size())) {
     EXPECT_EQ(R.Below, 0);
     Above = std::max(Above, R.Above);
   }

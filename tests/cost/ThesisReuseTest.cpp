@@ -54,7 +54,9 @@ std::vector<double> hits(double ResidentWarps) {
     return {};
   }
   const ptx::Function &F = M->Functions.front();
-  std::vector<ThesisAccess> Accesses = thesisAccesses(F, sampleOne(F, {}), ResidentWarps, *G);
+  const Code Kernel(F);
+  const ptx::LaunchFacts Facts;
+  std::vector<ThesisAccess> Accesses = thesisAccesses(F, sampleOne(Kernel, WarpRunner(Kernel, Facts)), ResidentWarps, *G);
   std::vector<double> Out;
   for (auto [I, A] : llvm::zip(F.Body, Accesses))
     if (I.isMemory() && I.isLoad() && I.Mem == ptx::Space::Global)
