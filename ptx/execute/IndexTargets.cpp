@@ -62,10 +62,11 @@ void Program::findTargets() {
     Seen.set(unsigned(To.Address));
     std::set<int> Pointers;
     std::set<size_t> Data;
-    bool Ordered = true, Converted = true;
+    bool Ordered = true, Converted = true, OfThread = false;
     for (int R : registersBehind(To.Address, /*ThroughFloats=*/false))
       for (unsigned At : Writes[size_t(R)]) {
         const MicroOp &Op = Ops[At];
+        OfThread |= Op.Op == Opcode::Mov && isThreadNumber(Slots[Op.FirstSrc]);
         if (Op.Op == Opcode::Ld || (Op.Op == Opcode::Cvt && Op.SrcFloat && !Op.Float)) {
           Data.insert(Op.FirstDest + size_t(std::find(&Slots[Op.FirstDest], &Slots[Op.FirstDest] + Op.DestCount, R) - &Slots[Op.FirstDest]));
           Converted &= Op.Op == Opcode::Cvt;
@@ -86,6 +87,8 @@ void Program::findTargets() {
       std::erase_if(Data, [&](size_t At) { return Targets[At] == Row; });
       Ordered = true;
     }
+    if (Data.empty() && Pointers.size() == 1 && OfThread)
+      OwnElements.insert(*Pointers.begin());
     if (Data.size() != 1 || Pointers.size() != 1)
       continue;
     int16_t &Target = Targets[*Data.begin()];
@@ -136,68 +139,4 @@ bool Program::isMultiplied(int Register) const {
     }
   }
   return false;
-}
-
-/// Both are of one entry: the same offset is added to the begins of two arrays, or to one of records.
-bool Program::areOfOneEntry(const MicroOp &A, const MicroOp &B) const {
-  if (A.Address == B.Address)
-    return true;
-  auto sum = [&](Slot S) -> llvm::ArrayRef<Slot> {
-    const bool IsRegister = S >= 0 && S < Slot(Registers) && Writes[size_t(S)].size() == 1;
-    const MicroOp *Op = IsRegister ? &Ops[Writes[size_t(S)][0]] : nullptr;
-    return Op && Op->Op == Opcode::Add ? llvm::ArrayRef(Slots).slice(Op->FirstSrc, Op->SrcCount) : llvm::ArrayRef<Slot>();
-  };
-  return A.Offset == B.Offset && llvm::any_of(sum(A.Address), [&](Slot S) {
-    return S >= 0 && S < Slot(Registers) && llvm::is_contained(sum(B.Address), S);
-  });
-}
-
-/// A begin and a number of elements are, a begin and an end are not.
-bool Program::areAdded(Slot A, Slot B) const {
-  return llvm::any_of(Ops, [&](const MicroOp &Op) {
-    const auto Sources = llvm::ArrayRef(Slots).slice(Op.FirstSrc, Op.SrcCount);
-    return Op.Op == Opcode::Add && llvm::is_contained(Sources, A) && llvm::is_contained(Sources, B);
-  });
-}
-
-/// `for (i = starts[r]; i < starts[r + 1]; ...)` and `for (i = starts[r]; i < ends[r]; ...)`, where i is an index of another array.
-void Program::findRuns() {
-  RunBounds.assign(Slots.size(), RunBound::None);
-  for (LoopInfo &L : Loops) {
-    if (!L.Inductions.Test)
-      continue;
-    using Part = std::pair<const MicroOp *, size_t>; // of what is loaded, and where it is in Slots
-    auto loadsBehind = [&](int Register) {
-      std::vector<Part> Out;
-      for (int R : registersBehind(Register))
-        for (unsigned At : Writes[size_t(R)])
-          if (const MicroOp &Op = Ops[At]; Op.Op == Opcode::Ld && !Op.Float && Op.Address >= 0)
-            for (size_t D = Op.FirstDest; D < Op.FirstDest + Op.DestCount; ++D)
-              if (Slots[D] == R)
-                Out.push_back({&Op, D});
-      return Out;
-    };
-    auto mark = [&](size_t First, RunBound Begins, size_t Last, RunBound Ends) {
-      Targets[First] = Targets[Last] = std::max(Targets[First], Targets[Last]);
-      RunBounds[First] = Begins;
-      RunBounds[Last] = Ends;
-      L.Runs = true;
-    };
-    const std::vector<Part> Begins = loadsBehind(L.Inductions.Test->Counter), Ends = loadsBehind(L.Bound);
-    std::vector<Part> Both = Begins; // of a loop that counts down, all are behind its bound
-    llvm::append_range(Both, Ends);
-    auto differ = [&](const Part &A, const Part &B) { // two that tell of one array's elements
-      return A.second != B.second && (Targets[A.second] >= 0 || Targets[B.second] >= 0) && A.first->ElementBytes == B.first->ElementBytes;
-    };
-    for (const Part &A : Both)
-      for (const Part &B : Both)
-        if (differ(A, B) && A.first->DestCount == 1 && B.first->DestCount == 1 && A.first->Address == B.first->Address &&
-            B.first->Offset == A.first->Offset + A.first->ElementBytes)
-          mark(A.second, RunBound::Begin, B.second, RunBound::Next);
-    for (const Part &A : Both) // the begin is an index
-      for (const Part &B : Both)
-        if (differ(A, B) && Targets[B.second] < 0 && RunBounds[A.second] == RunBound::None && RunBounds[B.second] == RunBound::None &&
-            areOfOneEntry(*A.first, *B.first) && !areAdded(Slots[A.second], Slots[B.second]))
-          mark(A.second, RunBound::OwnBegin, B.second, RunBound::OwnEnd);
-  }
 }

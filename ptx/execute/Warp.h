@@ -44,6 +44,8 @@ private:
   uint32_t enterLoop(const BranchInfo &Info, const MicroOp &Op, uint32_t Unknown, uint32_t Taken) const;
   /// The same seen from the loop: which lanes stay.
   uint32_t stayInCounted(int L, uint32_t Stay);
+  /// Lanes of \p Mask whose counter says that they stay, wherever it comes from.
+  uint32_t stayByCount(const LoopInfo &L, uint32_t Mask) const;
   uint32_t stayOnData(const BranchInfo &Info, uint32_t Stay, uint32_t Unknown);
   int64_t sum(const Step &S, unsigned Lane, unsigned Bits) const;
   void advance(const LoopInfo &L, unsigned Lane, uint64_t Trips);

@@ -50,6 +50,17 @@ uint32_t Warp::stayInCounted(int Number, uint32_t Stay) {
   return 0;
 }
 
+uint32_t Warp::stayByCount(const LoopInfo &L, uint32_t Mask) const {
+  const ExitTest &T = *L.Inductions.Test;
+  uint32_t Out = 0;
+  for (uint32_t Rest = Mask; Rest; Rest &= Rest - 1) {
+    const unsigned Lane = unsigned(std::countr_zero(Rest));
+    const uint64_t Value = R.Values[T.Index][Lane] - uint64_t(sum(T.SinceCompare, Lane, T.Bits));
+    Out |= uint32_t(holds(T.Stay, Value, R.Values[L.Bound][Lane], T.Bits, T.Signed)) << Lane;
+  }
+  return Out;
+}
+
 uint32_t Warp::stayOnData(const BranchInfo &Info, uint32_t Stay, uint32_t Unknown) {
   const LoopInfo &L = P.Loops[Info.ExitLoop];
   Loops.markDataExit(Info.ExitLoop);
@@ -59,25 +70,17 @@ uint32_t Warp::stayOnData(const BranchInfo &Info, uint32_t Stay, uint32_t Unknow
   const uint64_t Cap = std::max<uint64_t>(Limits.DataLoopTrips / (Info.IsCounted ? L.Unroll : 1), 1);
   if (Loops.trips(Info.ExitLoop) >= Cap)
     return Stay & ~Unknown;
-  if (Info.IsCounted && L.Inductions.Test->Stay == Relation::NotEqual) {
-    // What an unrolled loop leaves over counts down from a few: as computed.
-    const ExitTest &T = *L.Inductions.Test;
-    uint32_t Counts = 0;
-    for (uint32_t Rest = Unknown; Rest; Rest &= Rest - 1) {
-      const unsigned Lane = unsigned(std::countr_zero(Rest));
-      const uint64_t Value = R.Values[T.Index][Lane] - uint64_t(sum(T.SinceCompare, Lane, T.Bits));
-      Counts |= uint32_t(holds(T.Stay, Value, R.Values[L.Bound][Lane], T.Bits, T.Signed)) << Lane;
-    }
-    return (Stay & ~Unknown) | Counts;
-  }
+  if (Info.IsCounted && L.Inductions.Test->Stay == Relation::NotEqual) // what an unrolled loop leaves over counts down from a few
+    return (Stay & ~Unknown) | stayByCount(L, Unknown);
   return Stay | Unknown;
 }
 
 uint32_t Warp::enterLoop(const BranchInfo &Info, const MicroOp &Op, uint32_t Unknown, uint32_t Taken) const {
   const MicroOp *Setp = Info.Compare >= 0 ? &P.Ops[size_t(Info.Compare)] : nullptr;
-  if (!Setp || Setp->SrcFloat || (Setp->Compare != Relation::Equal && Setp->Compare != Relation::NotEqual))
+  const bool IsEqual = Setp && (Setp->Compare == Relation::Equal || Setp->Compare == Relation::NotEqual);
+  if (!Setp || Setp->SrcFloat || (!IsEqual && !Memory.tookMeanRuns()))
     return Info.SkipsLoop == 1 ? Taken & ~Unknown : Taken | Unknown;
-  // Whether an unrolled loop leaves anything over, `(n & 3) == 0`: as computed.
+  // Whether an unrolled loop leaves anything over, `(n & 3) == 0`, or a run has any elements: as computed.
   const Slot A = P.Slots[Setp->FirstSrc], B = P.Slots[Setp->FirstSrc + 1];
   uint32_t Holds = 0;
   for (uint32_t Rest = A < 0 || B < 0 ? 0 : Unknown; Rest; Rest &= Rest - 1) {
@@ -120,7 +123,7 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
   if (Info.ExitLoop >= 0 && Info.IsMerged && !P.Loops[Info.ExitLoop].Looks && Loops.hasDataBranch(Info.ExitLoop))
     Unknown = Mask;
   if (Info.ExitLoop < 0) {
-    if (Unknown && Info.SkipsLoop && !Memory.tookMeanRuns())
+    if (Unknown && Info.SkipsLoop)
       return enterLoop(Info, Op, Unknown, Taken);
     if (llvm::any_of(Info.Given, [&](const GivenWord &W) { return Memory.isAssumed(W); }))
       return Info.Leaves == 1 ? 0 : Mask; // a bounds check: it holds
@@ -131,8 +134,10 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
     return Taken;
   }
   uint32_t Stay = Info.TakenExits ? Mask & ~Taken : Taken;
-  if (Info.IsCounted && P.Loops[Info.ExitLoop].Runs && Memory.tookMeanRuns()) // of whatever run, as long as in the mean
+  if (Unknown && Info.IsCounted && P.Loops[Info.ExitLoop].Runs && Memory.tookMeanRuns()) {
+    Stay = (Stay & ~Unknown) | stayByCount(P.Loops[Info.ExitLoop], Unknown); // of whatever run
     Unknown = 0;
+  }
   if (Unknown)
     Stay = stayOnData(Info, Stay, Unknown);
   else if (Info.IsCounted)

@@ -2,6 +2,8 @@
 // arrays, and what is drawn at random, the same for an element in each layout.
 #include "ptx/execute/WarpMemory.h"
 
+#include <cmath>
+
 using namespace restride::ptx;
 
 /// From the begin of the range of one pointer.
@@ -29,7 +31,7 @@ std::optional<uint64_t> WarpMemory::runBound(const MicroOp &Op, unsigned Part, u
     return std::nullopt;
   const uint64_t EntryBytes = Own->RecordBytes ? Own->RecordBytes : Op.ElementBytes;
   // An entry more than there are runs, unless each run has its own end.
-  const bool HasEnds = EntryBytes > Op.ElementBytes || Bound == RunBound::OwnBegin || Bound == RunBound::OwnEnd;
+  const bool HasEnds = EntryBytes > Op.ElementBytes || Bound >= RunBound::OwnBegin;
   uint64_t Elements = elementsBehind(P.Targets[Op.FirstDest + Part]);
   if (!Elements && !HasEnds) // as many as everything else is taken to have
     Elements = Facts.Elements;
@@ -38,7 +40,14 @@ std::optional<uint64_t> WarpMemory::runBound(const MicroOp &Op, unsigned Part, u
     return std::nullopt;
   const bool IsEnd = Bound == RunBound::OwnEnd || (Bound == RunBound::Next && HasEnds);
   const double Runs = double(Own->Elements - (HasEnds ? 0 : 1));
-  return std::min(Elements, uint64_t(double(*Offset / EntryBytes + IsEnd) * double(Elements) / Runs));
+  // Lengths vary as numbers of events do that nothing ties to each other, by the root of their mean.
+  const double Mean = double(Elements) / Runs, Spread = std::min(Mean, std::sqrt(6 * Mean));
+  auto beginOf = [&](uint64_t Run) {
+    const double Late = Run == 0 || double(Run) >= Runs ? 0 : Spread * fraction(scramble(Run));
+    return std::min(Elements, uint64_t(double(Run) * Mean + Late));
+  };
+  const uint64_t Run = *Offset / EntryBytes;
+  return Bound == RunBound::OwnCount ? beginOf(Run + 1) - beginOf(Run) : beginOf(Run + IsEnd);
 }
 
 DataIntegers WarpMemory::data(const MicroOp &Op, unsigned Part) const {

@@ -826,6 +826,58 @@ DONE: ret;
   EXPECT_FALSE(K.run(L, 3, 0).Loops[0].Known);
 }
 
+TEST(Execute, RunsThatDataChooseAreAsLongAsInTheMean) {
+  // c = cells[i]; for (j = starts[c]; j < ends[c]; ++j) sum += p[j];
+  const std::string Text = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 .ptr .global p, .param .u64 .ptr .global starts, .param .u64 .ptr .global ends, .param .u64 .ptr .global cells)
+{
+.reg .pred %p<3>;
+.reg .b32 %r<9>;
+.reg .b64 %rd<19>;
+.reg .f32 %f<3>;
+ld.param.u64 %rd1, [p];
+ld.param.u64 %rd2, [starts];
+ld.param.u64 %rd3, [ends];
+ld.param.u64 %rd4, [cells];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd5, %r1, 4;
+add.s64 %rd6, %rd4, %rd5;
+ld.global.u32 %r2, [%rd6];
+mul.wide.u32 %rd7, %r2, 4;
+add.s64 %rd8, %rd2, %rd7;
+add.s64 %rd9, %rd3, %rd7;
+ld.global.u32 %r3, [%rd8];
+ld.global.u32 %r4, [%rd9];
+setp.ge.s32 %p1, %r3, %r4;
+@%p1 bra DONE;
+sub.s32 %r5, %r4, %r3;
+mul.wide.s32 %rd10, %r3, 16;
+add.s64 %rd11, %rd1, %rd10;
+LOOP: ld.global.f32 %f1, [%rd11];
+add.s64 %rd11, %rd11, 16;
+add.s32 %r5, %r5, -1;
+setp.ne.s32 %p2, %r5, 0;
+@%p2 bra LOOP;
+DONE: ret;
+}
+)";
+  Module M = parsed(Text);
+  Kernel K(*M.find("k"));
+  LaunchFacts L;
+  L.Arrays = {{{8000 * 16, 0, 0, {}, 8000}}, {{1000 * 4, 0, 0, {}, 1000}}, {{1000 * 4, 0, 0, {}, 1000}}, {}};
+  WarpTrace T = K.run(L);
+  ASSERT_EQ(T.Loops.size(), 1u);
+  EXPECT_TRUE(T.Loops[0].Runs);
+  EXPECT_EQ(T.Loops[0].Executed, 8u);
+  ASSERT_EQ(T.Requests.size(), 3u + 8u);
+  EXPECT_TRUE(T.Requests[3].DependsOnLoad);
+  EXPECT_EQ(T.Requests[4].Address[5], T.Requests[3].Address[5] + 16);
+  L.Arrays[0].clear(); // nobody knows how many elements there are
+  EXPECT_FALSE(K.run(L).Loops[0].Runs);
+}
+
 TEST(Execute, NearThreadsShareTheRowOfAGrid) {
   // p[int(y) * width + int(x)], with coordinates that are loaded
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];

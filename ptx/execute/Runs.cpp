@@ -1,0 +1,83 @@
+// Runs of elements that loops go through: of an array in compressed rows, or of the
+// particles of a cell. What says where they begin and end is loaded.
+#include "ptx/execute/Program.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace restride::ptx;
+
+bool Program::isThreadNumber(Slot S) const {
+  return S >= Slot(Registers) && Constants[size_t(S) - Registers].IsSpecial && Constants[size_t(S) - Registers].Which == Special::TidX;
+}
+
+/// Both are of one entry: the same offset is added to the begins of two arrays, or to one of records.
+bool Program::areOfOneEntry(const MicroOp &A, const MicroOp &B) const {
+  if (A.Address == B.Address)
+    return true;
+  auto sum = [&](Slot S) -> llvm::ArrayRef<Slot> {
+    const bool IsRegister = S >= 0 && S < Slot(Registers) && Writes[size_t(S)].size() == 1;
+    const MicroOp *Op = IsRegister ? &Ops[Writes[size_t(S)][0]] : nullptr;
+    return Op && Op->Op == Opcode::Add ? llvm::ArrayRef(Slots).slice(Op->FirstSrc, Op->SrcCount) : llvm::ArrayRef<Slot>();
+  };
+  return A.Offset == B.Offset && llvm::any_of(sum(A.Address), [&](Slot S) {
+    return S >= 0 && S < Slot(Registers) && llvm::is_contained(sum(B.Address), S);
+  });
+}
+
+/// As a begin and a number of elements are, and a begin and an end are not.
+bool Program::areAdded(Slot A, Slot B) const {
+  return llvm::any_of(Ops, [&](const MicroOp &Op) {
+    const auto Sources = llvm::ArrayRef(Slots).slice(Op.FirstSrc, Op.SrcCount);
+    return Op.Op == Opcode::Add && llvm::is_contained(Sources, A) && llvm::is_contained(Sources, B);
+  });
+}
+
+std::vector<Program::LoadedPart> Program::loadsBehind(int Register) const {
+  std::vector<LoadedPart> Out;
+  for (int R : registersBehind(Register))
+    for (unsigned At : Writes[size_t(R)])
+      if (const MicroOp &Op = Ops[At]; Op.Op == Opcode::Ld && !Op.Float && Op.Address >= 0)
+        for (size_t D = Op.FirstDest; D < Op.FirstDest + Op.DestCount; ++D)
+          if (Slots[D] == R)
+            Out.push_back({&Op, D});
+  return Out;
+}
+
+/// Data say which run it is whose begin or end \p Load brings.
+bool Program::isChosenByData(const MicroOp &Load) const {
+  return Load.Address < Slot(Registers) && llvm::any_of(registersBehind(Load.Address), [&](int R) {
+    return llvm::any_of(Writes[size_t(R)], [&](unsigned At) { return Ops[At].Op == Opcode::Ld; });
+  });
+}
+
+/// `for (i = starts[r]; i < starts[r + 1]; ...)`, `for (i = starts[r]; i < ends[r]; ...)` and
+/// `for (i = starts[r]; i < starts[r] + counts[r]; ...)`, where i is an index of another array.
+void Program::findRuns() {
+  RunBounds.assign(Slots.size(), RunBound::None);
+  for (LoopInfo &L : Loops) {
+    if (!L.Inductions.Test)
+      continue;
+    auto mark = [&](const LoadedPart &A, RunBound Begins, const LoadedPart &B, RunBound Ends) {
+      const int16_t Target = std::max(Targets[A.Dest], Targets[B.Dest]);
+      Targets[A.Dest] = Targets[B.Dest] = Target;
+      RunBounds[A.Dest] = Begins;
+      RunBounds[B.Dest] = Ends;
+      L.Runs = true;
+      FollowsRuns |= OwnElements.contains(Target) && isChosenByData(*A.Load);
+    };
+    std::vector<LoadedPart> Behind = loadsBehind(L.Inductions.Test->Counter); // a loop that counts down has all behind its bound
+    llvm::append_range(Behind, loadsBehind(L.Bound));
+    for (const LoadedPart &A : Behind)
+      for (const LoadedPart &B : Behind) {
+        const bool IsNew = RunBounds[A.Dest] == RunBound::None && RunBounds[B.Dest] == RunBound::None;
+        if (A.Dest == B.Dest || A.Load->ElementBytes != B.Load->ElementBytes || !IsNew)
+          continue;
+        const bool IsCount = areAdded(Slots[A.Dest], Slots[B.Dest]), IsAlone = A.Load->DestCount == 1 && B.Load->DestCount == 1;
+        if (IsAlone && A.Load->Address == B.Load->Address && B.Load->Offset == A.Load->Offset + A.Load->ElementBytes && !IsCount &&
+            (Targets[A.Dest] >= 0 || Targets[B.Dest] >= 0))
+          mark(A, RunBound::Begin, B, RunBound::Next);
+        else if (Targets[A.Dest] >= 0 && Targets[B.Dest] < 0 && areOfOneEntry(*A.Load, *B.Load)) // the begin is an index
+          mark(A, RunBound::OwnBegin, B, IsCount ? RunBound::OwnCount : RunBound::OwnEnd);
+      }
+  }
+}
