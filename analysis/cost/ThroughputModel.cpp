@@ -243,14 +243,6 @@ KernelCost throughputCost(const ptx::Module &M, const ptx::Function &F, const Ke
   KernelCost K = costAsGiven(M, Kernel, L, G, Cfg, Walks);
   if (!guessesIndices(K, L.Facts) || Walks) // no order leads from threads to where walks are
     return K;
-  if (Kernel.Executor.followsRuns()) {
-    // Runs are in the order of their elements, so of elements of runs, as threads have, too.
-    KernelLaunch Sorted = L;
-    Sorted.Facts.LocalData = true;
-    K = costAsGiven(M, Kernel, Sorted, G, Cfg, Walks);
-    K.Notes.push_back("loaded indices are taken as sorted: threads read elements of the runs that they go through");
-    return K;
-  }
   // Nobody says how the indices lie. The geometric mean of both extremes weighs
   // how much a layout gains in one against how much it loses in the other.
   KernelLaunch Sorted = L;

@@ -169,9 +169,6 @@ public:
   ~WarpExecutor();
   WarpExecutor(WarpExecutor &&) noexcept;
 
-  /// Program::FollowsRuns
-  bool followsRuns() const;
-
   /// Runs warp \p Warp of block \p BlockIndex. Diverged lanes meet again at the
   /// first block that all can reach, inner loops before what follows them.
   WarpTrace run(const LaunchFacts &L, Dim3 BlockIndex, unsigned Warp, const ExecuteLimits &Limits) const;

@@ -62,11 +62,10 @@ void Program::findTargets() {
     Seen.set(unsigned(To.Address));
     std::set<int> Pointers;
     std::set<size_t> Data;
-    bool Ordered = true, Converted = true, OfThread = false;
+    bool Ordered = true, Converted = true;
     for (int R : registersBehind(To.Address, /*ThroughFloats=*/false))
       for (unsigned At : Writes[size_t(R)]) {
         const MicroOp &Op = Ops[At];
-        OfThread |= Op.Op == Opcode::Mov && isThreadNumber(Slots[Op.FirstSrc]);
         if (Op.Op == Opcode::Ld || (Op.Op == Opcode::Cvt && Op.SrcFloat && !Op.Float)) {
           Data.insert(Op.FirstDest + size_t(std::find(&Slots[Op.FirstDest], &Slots[Op.FirstDest] + Op.DestCount, R) - &Slots[Op.FirstDest]));
           Converted &= Op.Op == Opcode::Cvt;
@@ -87,8 +86,6 @@ void Program::findTargets() {
       std::erase_if(Data, [&](size_t At) { return Targets[At] == Row; });
       Ordered = true;
     }
-    if (Data.empty() && Pointers.size() == 1 && OfThread)
-      OwnElements.insert(*Pointers.begin());
     if (Data.size() != 1 || Pointers.size() != 1)
       continue;
     int16_t &Target = Targets[*Data.begin()];

@@ -12,8 +12,6 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 
-#include <set>
-
 namespace restride::ptx {
 
 /// What a special register holds; the rest of them are 0.
@@ -170,10 +168,6 @@ public:
   std::vector<int16_t> Targets;
   static constexpr int16_t Row = -2; ///< instead: a coordinate that others are added to after it was multiplied
   std::vector<RunBound> RunBounds; ///< as Slots, of what loads bring
-  std::set<int> OwnElements;       ///< positions of the parameters behind which threads read elements of their own numbers
-  /// Threads go through runs of an array of which each has an element, and what they
-  /// load says which runs.
-  bool FollowsRuns = false;
   /// As Slots: what loads bring is used as a floating-point value, whatever the load's type says.
   llvm::BitVector Reals;
   std::vector<BranchInfo> Branches;          ///< per block: its last instruction, if a Bra
@@ -210,10 +204,8 @@ private:
     size_t Dest; ///< in Slots
   };
   std::vector<LoadedPart> loadsBehind(int Register) const;
-  bool isThreadNumber(Slot S) const;
   bool areOfOneEntry(const MicroOp &A, const MicroOp &B) const;
   bool areAdded(Slot A, Slot B) const;
-  bool isChosenByData(const MicroOp &Load) const;
   bool leavesFunction(unsigned Block) const;
   /// Registers that \p Register is computed from, itself included; as far as a
   /// bounds check goes.

@@ -6,10 +6,6 @@
 
 using namespace restride::ptx;
 
-bool Program::isThreadNumber(Slot S) const {
-  return S >= Slot(Registers) && Constants[size_t(S) - Registers].IsSpecial && Constants[size_t(S) - Registers].Which == Special::TidX;
-}
-
 /// Both are of one entry: the same offset is added to the begins of two arrays, or to one of records.
 bool Program::areOfOneEntry(const MicroOp &A, const MicroOp &B) const {
   if (A.Address == B.Address)
@@ -43,13 +39,6 @@ std::vector<Program::LoadedPart> Program::loadsBehind(int Register) const {
   return Out;
 }
 
-/// Data say which run it is whose begin or end \p Load brings.
-bool Program::isChosenByData(const MicroOp &Load) const {
-  return Load.Address < Slot(Registers) && llvm::any_of(registersBehind(Load.Address), [&](int R) {
-    return llvm::any_of(Writes[size_t(R)], [&](unsigned At) { return Ops[At].Op == Opcode::Ld; });
-  });
-}
-
 /// `for (i = starts[r]; i < starts[r + 1]; ...)`, `for (i = starts[r]; i < ends[r]; ...)` and
 /// `for (i = starts[r]; i < starts[r] + counts[r]; ...)`, where i is an index of another array.
 void Program::findRuns() {
@@ -58,12 +47,10 @@ void Program::findRuns() {
     if (!L.Inductions.Test)
       continue;
     auto mark = [&](const LoadedPart &A, RunBound Begins, const LoadedPart &B, RunBound Ends) {
-      const int16_t Target = std::max(Targets[A.Dest], Targets[B.Dest]);
-      Targets[A.Dest] = Targets[B.Dest] = Target;
+      Targets[A.Dest] = Targets[B.Dest] = std::max(Targets[A.Dest], Targets[B.Dest]);
       RunBounds[A.Dest] = Begins;
       RunBounds[B.Dest] = Ends;
       L.Runs = true;
-      FollowsRuns |= OwnElements.contains(Target) && isChosenByData(*A.Load);
     };
     std::vector<LoadedPart> Behind = loadsBehind(L.Inductions.Test->Counter); // a loop that counts down has all behind its bound
     llvm::append_range(Behind, loadsBehind(L.Bound));
