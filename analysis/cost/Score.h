@@ -4,6 +4,7 @@
 
 #include "ptx/execute/Execute.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,7 @@ struct KernelLaunch {
   ptx::LaunchFacts Facts;
   double Calls = 1;               ///< how often it runs, weight in the total
   std::vector<std::string> Notes; ///< what was assumed about the launch
+  std::map<std::string, std::vector<std::string>> SymbolNotes; ///< and of variables in constant memory, if the kernel mentions them
   unsigned Registers = 0; ///< per thread, from ptxas; 0: estimated from the PTX
 };
 

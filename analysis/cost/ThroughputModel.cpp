@@ -180,6 +180,9 @@ static KernelCost costAsGiven(const ptx::Module &M, const Code &Kernel, const Ke
   K.Name = L.Function;
   K.Calls = L.Calls;
   K.Notes = L.Notes;
+  for (const ptx::Variable &V : F.Variables)
+    if (auto At = L.SymbolNotes.find(V.Name); At != L.SymbolNotes.end())
+      append_range(K.Notes, At->second);
 
   WarpRunner Runner(Kernel, L.Facts);
   Sample S = sample(Kernel, Runner);

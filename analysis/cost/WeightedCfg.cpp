@@ -77,7 +77,7 @@ static void noteExtremes(WeightedCfg &G) {
   auto runs = [](const CfgLoop &L) { return L.Trips > 0; };
   for (const CfgLoop &L : G.Loops) {
     if (L.Runs)
-      G.Notes.push_back({L.At, "goes through runs of elements that are taken to be equally long"});
+      G.Notes.push_back({L.At, "goes through runs of elements whose mean length follows from the arrays' sizes"});
     if (runs(L)) {
       if (L.Known && L.Trips >= Many)
         G.Notes.push_back({L.At, "makes " + formatted(L.Trips) + " trips, by what is known of the launch"});

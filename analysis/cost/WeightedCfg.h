@@ -20,7 +20,7 @@ struct CfgLoop {
   int Parent = -1;     ///< index in WeightedCfg::Loops
   double Trips = 1;    ///< per entry
   bool Known = false;  ///< counted from its induction register; else as data happened to decide
-  bool Runs = false;   ///< counted because runs of elements are taken to be equally long
+  bool Runs = false;   ///< counted because runs of elements are taken to be as long as in the mean, but for what such lengths vary by
   ptx::SourceLocation At; ///< its first instruction that has a place; line 0: none has
 };
 

@@ -94,6 +94,12 @@ struct KnownObject {
   uint64_t Tail = 0;
 };
 
+/// A variable in constant memory that the host fills.
+struct ConstantSymbol {
+  KnownObject Object;
+  std::vector<std::string> Notes; ///< what was assumed of it
+};
+
 /// A kernel and how the program launches it.
 struct Launch {
   std::string Kernel;  ///< mangled, as in PTX
@@ -108,7 +114,7 @@ struct Launch {
   std::vector<std::optional<int64_t>> Arguments; ///< of integer parameters
   std::vector<std::optional<double>> Reals;      ///< of floating-point parameters that never hold anything else
   std::vector<KnownObject> Objects;              ///< structs that are passed, by parameter; no bytes: none, or not known
-  std::map<std::string, KnownObject> Symbols;    ///< variables in constant memory that the host fills; by name as in PTX
+  std::map<std::string, ConstantSymbol> Symbols; ///< all of the program's, by name as in PTX
   std::vector<IndexOrder> Orders;                ///< of the integers behind pointers, by parameter; fewer: random
   std::vector<std::vector<Fill>> Fills;          ///< of the integers behind pointers, by parameter; fewer: not known
   std::vector<Extent> Extents;                   ///< of arrays, by parameter; fewer: not known

@@ -25,23 +25,27 @@ public:
     const VarDecl *V = To ? dyn_cast<VarDecl>(To->getDecl()) : nullptr;
     if (!V || !V->hasAttr<CUDAConstantAttr>())
       return true;
-    const KnownObject Copied = copied(Call, V->getType());
+    const ConstantSymbol Copied = copied(Call, V);
     fill(mangled(V), Copied);
     if (!V->isExternallyVisible()) // nvcc's name for it
       fill(V->getName().str(), Copied);
     return true;
   }
 
-  std::map<std::string, KnownObject> Symbols;
+  std::map<std::string, ConstantSymbol> Symbols;
 
 private:
-  void fill(const std::string &Name, const KnownObject &Copied) {
+  void fill(const std::string &Name, const ConstantSymbol &Copied) {
     auto [At, First] = Symbols.try_emplace(Name, Copied);
-    if (Copied.Bytes.size() != At->second.Bytes.size())
-      At->second = {};
-    for (size_t I = 0; !First && I < At->second.Bytes.size(); ++I)
-      if (At->second.Bytes[I] != Copied.Bytes[I])
-        At->second.Bytes[I].reset();
+    if (First)
+      return;
+    std::vector<std::optional<uint8_t>> &Bytes = At->second.Object.Bytes;
+    const std::vector<std::optional<uint8_t>> &Now = Copied.Object.Bytes;
+    if (Now.size() != Bytes.size())
+      Bytes.clear();
+    for (size_t I = 0; I < Bytes.size(); ++I)
+      if (Bytes[I] != Now[I])
+        Bytes[I].reset();
   }
 
   std::string mangled(const VarDecl *V) {
@@ -54,14 +58,15 @@ private:
     return Name;
   }
 
-  KnownObject copied(const CallExpr *Call, QualType T) {
+  ConstantSymbol copied(const CallExpr *Call, const VarDecl *V) {
     const Expr *From = Call->getArg(1)->IgnoreParenCasts();
     if (const UnaryOperator *U = dyn_cast<UnaryOperator>(From); U && U->getOpcode() == UO_AddrOf)
       From = U->getSubExpr()->IgnoreParens();
     const bool IsPart = Call->getNumArgs() > 3 && !isa<CXXDefaultArgExpr>(Call->getArg(3));
-    if (IsPart || !Context.hasSameUnqualifiedType(From->getType(), T))
+    if (IsPart || !Context.hasSameUnqualifiedType(From->getType(), V->getType()))
       return {};
-    return objectImage(From, T, "", Values, Context).Object;
+    ObjectImage Image = objectImage(From, V->getType(), "constant", V->getName(), Values, Context);
+    return {std::move(Image.Object), std::move(Image.Notes)};
   }
 
   const Evaluator &Values;
@@ -70,7 +75,7 @@ private:
 
 } // namespace
 
-std::map<std::string, KnownObject> constantSymbols(llvm::ArrayRef<Decl *> Scope, const Evaluator &Values, ASTContext &Context) {
+std::map<std::string, ConstantSymbol> constantSymbols(llvm::ArrayRef<Decl *> Scope, const Evaluator &Values, ASTContext &Context) {
   SymbolVisitor V(Values, Context);
   for (Decl *D : Scope)
     V.TraverseDecl(D);

@@ -13,6 +13,6 @@ namespace restride {
 class Evaluator;
 
 /// By name as in PTX: variables that one object of their own type is copied to, or several that hold the same.
-std::map<std::string, KnownObject> constantSymbols(llvm::ArrayRef<clang::Decl *> Scope, const Evaluator &Values, clang::ASTContext &Context);
+std::map<std::string, ConstantSymbol> constantSymbols(llvm::ArrayRef<clang::Decl *> Scope, const Evaluator &Values, clang::ASTContext &Context);
 
 } // namespace restride

@@ -1,4 +1,5 @@
 #include "analysis/program/Evaluate.h"
+#include "analysis/program/PartUse.h"
 
 #include "clang/AST/ParentMapContext.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -65,7 +66,12 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
       for (const Expr *E : At->second)
         if (!Value)
           Value = value<T>(E, In.deeper());
-  if (Value && !V->getType().isConstQualified() && isModified(Facts, V)) {
+  auto mayChange = [&] {
+    auto At = Facts.Modified.find(Key);
+    return At != Facts.Modified.end() &&
+           llvm::any_of(At->second, [&](const DeclRefExpr *R) { return partUse(R, {}, Context).K != PartUse::Kind::None; });
+  };
+  if (Value && !V->getType().isConstQualified() && mayChange()) {
     if constexpr (std::is_same_v<T, int64_t>)
       Value = grown(V, *Value, In);
     Value->Assumed = true;

@@ -7,7 +7,6 @@
 #include "clang/AST/GlobalDecl.h"
 #include "clang/AST/Mangle.h"
 #include "clang/Basic/SourceManager.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace clang;
 
@@ -56,13 +55,8 @@ static void addExtents(Launch &Out, const CUDAKernelCallExpr *Call, const HostWr
 /// A struct that the launch passes by value.
 static void addObject(Launch &Out, unsigned Position, const ParmVarDecl *Parameter, const Expr *Argument, const Evaluator &Values,
                       ASTContext &Context) {
-  ObjectImage Image = objectImage(Argument, Parameter->getType(), Parameter->getName(), Values, Context);
-  for (const std::string &Member : Image.Assumed)
-    Out.Notes.push_back("argument " + Member);
-  if (Image.Unknown.size() == 1)
-    Out.Notes.push_back("argument '" + Image.Unknown.front() + "' is not known");
-  else if (!Image.Unknown.empty())
-    Out.Notes.push_back("arguments '" + llvm::join(Image.Unknown, "', '") + "' are not known");
+  ObjectImage Image = objectImage(Argument, Parameter->getType(), "argument", Parameter->getName(), Values, Context);
+  llvm::append_range(Out.Notes, Image.Notes);
   Out.Objects.resize(Position + 1);
   Out.Objects[Position] = std::move(Image.Object);
 }
@@ -145,8 +139,8 @@ std::vector<LaunchSite> launches(llvm::ArrayRef<const FunctionDecl *> Kernels, l
   for (const FunctionDecl *F : inOrder(Kernels, Context.getSourceManager()))
     Site(F);
   const HostWrites Host = Facts.Launches.empty() ? HostWrites() : hostWrites(Scope, Facts, Context);
-  const std::map<std::string, KnownObject> Symbols =
-      Facts.Launches.empty() ? std::map<std::string, KnownObject>() : constantSymbols(Scope, Values, Context);
+  const std::map<std::string, ConstantSymbol> Symbols =
+      Facts.Launches.empty() ? std::map<std::string, ConstantSymbol>() : constantSymbols(Scope, Values, Context);
   for (const CUDAKernelCallExpr *Call : Facts.Launches)
     if (const FunctionDecl *Callee = Call->getDirectCallee()) {
       LaunchSite &S = Site(Callee);

@@ -196,18 +196,22 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::partOfVariable(con
     Value = part<T>(Init, P, In.deeper());
   if (V->getType()->isReferenceType() || V->getType()->isPointerType())
     return Value;
-  Given += Value && Value->Value != 0;
+  bool IsDefault = Value && Value->Value == 0 && !Given; // as of `Grid g = {};`, which is then filled
+  Given += Value && !IsDefault;
   auto At = Facts.Modified.find(Key);
   for (const DeclRefExpr *R : At == Facts.Modified.end() ? std::vector<const DeclRefExpr *>() : At->second) {
     const PartUse Use = partUse(R, P, Context);
     if (Use.K == PartUse::Kind::Assigns) {
       std::optional<EstimateOf<T>> Next = part<T>(Use.Value, P.drop_front(Use.Known), In.deeper());
-      Value = Next && (!Value || Given == 0) ? Next : Value;
+      if (Next && (!Value || IsDefault)) {
+        Value = Next;
+        IsDefault = false;
+      }
       ++Given;
     }
     Changes |= Use.K == PartUse::Kind::Changes;
   }
-  if (Changes && !Given) // `Grid g = {}; read(&g);`
+  if (IsDefault && (Changes || Given))
     return std::nullopt;
   if (Value && !V->getType().isConstQualified())
     Value->Assumed |= Changes || Given > 1;

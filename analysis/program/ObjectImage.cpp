@@ -2,7 +2,8 @@
 #include "analysis/program/Evaluate.h"
 
 #include "clang/AST/RecordLayout.h"
-#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/bit.h"
 
 using namespace clang;
 
@@ -12,7 +13,7 @@ namespace {
 
 class Builder {
 public:
-  Builder(const Expr *E, const Evaluator &Values, ASTContext &Context) : E(E), Values(Values), Context(Context) {}
+  Builder(const Expr *E, llvm::StringRef Role, const Evaluator &Values, ASTContext &Context) : E(E), Role(Role.str()), Values(Values), Context(Context) {}
 
   ObjectImage build(QualType T, llvm::StringRef Name) {
     const uint64_t Size = Context.getTypeSizeInChars(T).getQuantity();
@@ -24,6 +25,10 @@ public:
     Out.Object.Tail = LastPointer.value_or(Size);
     if (FirstPointer)
       std::fill(Bytes.begin() + *FirstPointer, Bytes.begin() + *LastPointer, std::nullopt);
+    if (Unknown.size() == 1)
+      Out.Notes.push_back(Role + " '" + Unknown.front() + "' is not known");
+    else if (!Unknown.empty())
+      Out.Notes.push_back(Role + "s '" + llvm::join(Unknown, "', '") + "' are not known");
     return std::move(Out);
   }
 
@@ -56,12 +61,12 @@ private:
       LastPointer = std::max(LastPointer.value_or(Offset), Offset);
     } else if (T->isIntegralOrEnumerationType()) {
       const std::optional<Estimate> Value = Values.integer(E, P, F);
-      if (Value && (F || !Value->Assumed))
+      if (Value && (F || P.empty() || !Value->Assumed))
         set(Offset, Context.getTypeSizeInChars(T).getQuantity(), uint64_t(Value->Value));
       if (!Value && !Name.empty())
-        Out.Unknown.push_back(Name);
+        Unknown.push_back(Name);
       else if (Value && Value->Assumed && !Name.empty())
-        Out.Assumed.push_back("'" + Name + "' is taken as " + std::to_string(Value->Value));
+        Out.Notes.push_back(Role + " '" + Name + "' is taken as " + std::to_string(Value->Value));
     } else if (T->isSpecificBuiltinType(BuiltinType::Float) || T->isSpecificBuiltinType(BuiltinType::Double)) {
       const std::optional<RealEstimate> Value = Values.real(E, P, F);
       const bool Single = T->isSpecificBuiltinType(BuiltinType::Float);
@@ -77,16 +82,18 @@ private:
 
   static constexpr uint64_t MostBytes = 1 << 16; ///< of constant memory
   const Expr *E;
+  const std::string Role;
   const Evaluator &Values;
   ASTContext &Context;
+  std::vector<std::string> Unknown;
   std::optional<uint64_t> FirstPointer, LastPointer;
   ObjectImage Out;
 };
 
 } // namespace
 
-ObjectImage objectImage(const Expr *E, QualType T, llvm::StringRef Name, const Evaluator &Values, ASTContext &Context) {
-  return Builder(E, Values, Context).build(T, Name);
+ObjectImage objectImage(const Expr *E, QualType T, llvm::StringRef Role, llvm::StringRef Name, const Evaluator &Values, ASTContext &Context) {
+  return Builder(E, Role, Values, Context).build(T, Name);
 }
 
 } // namespace restride

@@ -15,12 +15,12 @@ class Evaluator;
 
 struct ObjectImage {
   KnownObject Object;
-  std::vector<std::string> Unknown; ///< integers: "p.n"
-  std::vector<std::string> Assumed; ///< integers that may be others: "p.n is taken as 64"
+  std::vector<std::string> Notes; ///< what was assumed of integers: "argument 'p.n' is taken as 64"
 };
 
-/// Of the object \p E of the type \p T, which the messages call \p Name. Floating-point
+/// Of the object \p E of the type \p T, in notes the \p Role ("argument") \p Name. Floating-point
 /// numbers and elements of arrays are known only where they never change.
-ObjectImage objectImage(const clang::Expr *E, clang::QualType T, llvm::StringRef Name, const Evaluator &Values, clang::ASTContext &Context);
+ObjectImage objectImage(const clang::Expr *E, clang::QualType T, llvm::StringRef Role, llvm::StringRef Name, const Evaluator &Values,
+                        clang::ASTContext &Context);
 
 } // namespace restride

@@ -91,7 +91,9 @@ PartUse partUse(const DeclRefExpr *R, llvm::ArrayRef<uint64_t> P, ASTContext &Co
       return {Kind::Assigns, B->getRHS(), Known};
     if (const CXXOperatorCallExpr *C = dyn_cast_or_null<CXXOperatorCallExpr>(Up); C && C->getOperator() == OO_Equal && C->getArg(0) == E && Known <= P.size())
       return {Kind::Assigns, C->getArg(1), Known};
-    return {isa_and_nonnull<UnaryExprOrTypeTraitExpr>(Up) ? Kind::None : Kind::Changes};
+    const CXXConstructExpr *Copy = dyn_cast_or_null<CXXConstructExpr>(Up);
+    const bool Reads = isa_and_nonnull<UnaryExprOrTypeTraitExpr, ReturnStmt>(Up) || (Copy && Copy->getConstructor()->isCopyOrMoveConstructor());
+    return {Reads ? Kind::None : Kind::Changes};
   }
 }
 

@@ -123,7 +123,7 @@ struct LoopTrips {
   bool Known = false;    ///< the loop was counted: True is exact
   bool Walk = false;     ///< data end it, and it goes from element to element by what it loads (flow/Walk.h)
   bool Search = false;   ///< it looks for something (flow/Search.h)
-  bool Runs = false;     ///< it was counted because runs of elements are taken to be equally long
+  bool Runs = false;     ///< it was counted because runs of elements are taken to be as long as in the mean, but for what such lengths vary by
 };
 
 /// Where the body of a loop begins once more.

@@ -101,8 +101,10 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
   F.Reals = L.Reals;
   for (const KnownObject &O : L.Objects)
     F.Objects.push_back({O.Bytes, O.Tail});
-  for (const auto &[Name, O] : L.Symbols)
-    F.Symbols[Name] = {O.Bytes, O.Tail};
+  for (const auto &[Name, S] : L.Symbols) {
+    F.Symbols[Name] = {S.Object.Bytes, S.Object.Tail};
+    Out.SymbolNotes[Name] = S.Notes;
+  }
   for (IndexOrder O : L.Orders)
     F.Orders.push_back(orderOf(O));
   for (const std::vector<Fill> &Fills : L.Fills) {

@@ -212,6 +212,172 @@ TEST(Launches, knowRealsThatNeverChange) {
   EXPECT_EQ(P.Launches[0].Reals, (std::vector<std::optional<double>>{std::nullopt, 0.75, 0.375, std::nullopt, std::nullopt}));
 }
 
+/// The bytes of \p O at \p Offset as a number; none: some of them are not known.
+template <typename T> static std::optional<T> wordOf(const KnownObject &O, size_t Offset) {
+  T Out = {};
+  for (size_t I = 0; I < sizeof(T); ++I) {
+    if (Offset + I >= O.Bytes.size() || !O.Bytes[Offset + I])
+      return std::nullopt;
+    reinterpret_cast<uint8_t *>(&Out)[I] = *O.Bytes[Offset + I];
+  }
+  return Out;
+}
+
+static const char Grid[] = R"(
+  struct Cells { int nx, ny; };
+  struct Grid { Cells cells; float h, t; int count, weights[3]; };
+  struct Q { float x, y; };
+  __global__ void k(Q *p, Grid g) { p[g.cells.nx].x = g.h; }
+)";
+
+TEST(Launches, knowStructsThatAreAssigned) {
+  Program P = programOf(std::string(Grid) + R"(
+    int main(int argc, char **argv) {
+      int n = argc > 1 ? atoi(argv[1]) : 64;
+      Grid g = {};
+      g.cells.nx = n;
+      g.cells = {n, 32};
+      g.h = 1.0f / 32;
+      g.count = atoi(argv[2]);
+      Q *d;
+      cudaMalloc((void **)&d, 64 * sizeof(Q));
+      for (int s = 0; s < 10; ++s) {
+        k<<<1, 64>>>(d, g);
+        g.t += 0.5f;
+      }
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  ASSERT_EQ(P.Launches[0].Objects.size(), 2u);
+  const KnownObject &O = P.Launches[0].Objects[1];
+  EXPECT_EQ(wordOf<int>(O, 0), 64);
+  EXPECT_EQ(wordOf<int>(O, 4), 32);
+  EXPECT_EQ(wordOf<float>(O, 8), 1.0f / 32);
+  EXPECT_EQ(wordOf<float>(O, 12), std::nullopt) << "it changes";
+  EXPECT_EQ(wordOf<int>(O, 16), std::nullopt);
+  EXPECT_EQ(wordOf<int>(O, 20), 0);
+  EXPECT_EQ(P.Launches[0].Notes, (std::vector<std::string>{"argument 'g.cells.nx' is taken as 64", "argument 'g.count' is not known"}));
+}
+
+TEST(Launches, knowStructsByInitialiserConstructorAndFunction) {
+  for (const char *Maker : {"Grid g = {{64, 32}, 0.5f, 0, 7, {1, 2, 3}};", "const Grid g = gridOf(64);", "Made m(64); const Grid &g = m.grid;"}) {
+    SCOPED_TRACE(Maker);
+    Program P = programOf(std::string(Grid) + R"(
+      Grid gridOf(int side) {
+        Grid g;
+        g.cells = {side, side / 2};
+        g.h = 0.5f;
+        g.count = 7;
+        g.weights[1] = 2;
+        return g;
+      }
+      struct Made {
+        Grid grid;
+        Made(int side) : grid{{side, side / 2}, 0.5f} { grid.count = 7; grid.weights[1] = 2; }
+      };
+      int main() {
+        )" + Maker + R"(
+        Q *d;
+        cudaMalloc((void **)&d, g.cells.nx * sizeof(Q));
+        k<<<g.cells.ny, 64>>>(d, g);
+      })");
+    ASSERT_EQ(P.Launches.size(), 1u);
+    ASSERT_EQ(P.Launches[0].Objects.size(), 2u);
+    const KnownObject &O = P.Launches[0].Objects[1];
+    EXPECT_EQ(wordOf<int>(O, 0), 64);
+    EXPECT_EQ(wordOf<int>(O, 4), 32);
+    EXPECT_EQ(wordOf<float>(O, 8), 0.5f);
+    EXPECT_EQ(wordOf<int>(O, 16), 7);
+    EXPECT_EQ(wordOf<int>(O, 24), 2);
+    EXPECT_EQ(P.Launches[0].Grid[0], 32u);
+    ASSERT_EQ(P.Candidates.size(), 1u);
+    EXPECT_EQ(P.Candidates[0].Elements.Count, 64);
+  }
+}
+
+TEST(Launches, knowMembersOfClasses) {
+  Program P = find(R"(
+    class Simulation {
+      Q *d;
+      int count, steps = 10;
+      unsigned threads = 128;
+    public:
+      explicit Simulation(int n) : count(n) { cudaMalloc((void **)&d, count * sizeof(Q)); }
+      void run() {
+        for (int s = 0; s < steps; ++s)
+          k<<<(count + threads - 1) / threads, threads>>>(d, count);
+      }
+    };
+    int main() { Simulation(1 << 20).run(); })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  EXPECT_EQ(P.Launches[0].Grid[0], 8192u);
+  EXPECT_EQ(P.Launches[0].Block[0], 128u);
+  EXPECT_EQ(P.Launches[0].Calls, 10);
+  EXPECT_EQ(P.Launches[0].Arguments[1], 1 << 20);
+}
+
+TEST(Launches, doNotFollowMembersInCircles) {
+  Program P = programOf(std::string(Grid) + R"(
+    void read(Grid &g);
+    int main() {
+      Grid g, h;
+      g.count = h.count + 1;
+      h.count = g.count - 1;
+      read(g);
+      Q *d;
+      cudaMalloc((void **)&d, 64 * sizeof(Q));
+      k<<<1, 64>>>(d, g);
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  EXPECT_EQ(wordOf<int>(P.Launches[0].Objects.at(1), 16), std::nullopt);
+}
+
+TEST(Launches, knowConstantMemoryThatTheHostFills) {
+  Program P = programOf(std::string(Grid) + R"(
+    __constant__ Grid grid;
+    __constant__ float taps[4];
+    __constant__ int twice, part[2];
+    namespace physics { __constant__ int steps; }
+    int main(int argc, char **argv) {
+      Grid host = {{64, 32}, 0.5f};
+      const float h[4] = {1, 2, 4, 8};
+      int n = 5, two[2] = {1, 2};
+      cudaMemcpyToSymbol(grid, &host, sizeof(host));
+      cudaMemcpyToSymbol(taps, h, sizeof(h));
+      cudaMemcpyToSymbol(physics::steps, &n, sizeof(n));
+      cudaMemcpyToSymbol(twice, &n, sizeof(n));
+      cudaMemcpyToSymbol(twice, &two[1], sizeof(n));
+      cudaMemcpyToSymbol(part, two, sizeof(int), sizeof(int));
+      Q *d;
+      cudaMalloc((void **)&d, 64 * sizeof(Q));
+      k<<<1, 64>>>(d, host);
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  std::map<std::string, ConstantSymbol> S = P.Launches[0].Symbols;
+  EXPECT_EQ(wordOf<int>(S["grid"].Object, 4), 32);
+  EXPECT_EQ(wordOf<float>(S["taps"].Object, 12), 8.0f);
+  EXPECT_EQ(wordOf<int>(S["_ZN7physics5stepsE"].Object, 0), 5);
+  EXPECT_EQ(wordOf<int>(S["twice"].Object, 0), std::nullopt) << "it is 5 first and 2 then";
+  EXPECT_TRUE(S["part"].Object.Bytes.empty());
+}
+
+TEST(Launches, keepWhatLiesBehindPointersFromTheEnd) {
+  Program P = programOf(R"(
+    struct Q { float x, y; };
+    struct Sim { int n; Q *p; int m; };
+    __global__ void k(Sim s) { s.p[s.n].x = s.m; }
+    int main() {
+      Sim s;
+      s.n = 3, s.m = 4;
+      cudaMalloc((void **)&s.p, 64 * sizeof(Q));
+      k<<<1, 64>>>(s);
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  const KnownObject &O = P.Launches[0].Objects.at(0);
+  EXPECT_EQ(O.Tail, 8u);
+  EXPECT_EQ(wordOf<int>(O, 0), 3);
+  EXPECT_EQ(wordOf<int>(O, 16), 4);
+}
+
 TEST(Copies, countTheirBytesAndTheLoopsAroundThem) {
   Program P = find(R"(
     int main() {

@@ -10,6 +10,7 @@ static const char *const Runtime = R"(
 #define __global__ __attribute__((global))
 #define __host__ __attribute__((host))
 #define __device__ __attribute__((device))
+#define __constant__ __attribute__((constant))
 typedef unsigned long size_t;
 struct dim3 { unsigned x, y, z; __host__ __device__ constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {} };
 typedef struct CUstream_st *cudaStream_t;
@@ -19,6 +20,7 @@ extern "C" cudaError_t cudaLaunchKernel(const void *, dim3, dim3, void **, size_
 extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, cudaStream_t = 0);
 extern "C" cudaError_t cudaMalloc(void **, size_t);
 extern "C" cudaError_t cudaMemcpy(void *, const void *, size_t, cudaMemcpyKind);
+template <class T> cudaError_t cudaMemcpyToSymbol(const T &, const void *, size_t, size_t = 0, cudaMemcpyKind = cudaMemcpyHostToDevice);
 extern "C" int atoi(const char *);
 struct P { float x, y; };
 )";
