@@ -110,6 +110,37 @@ TEST(Parse, Immediates) {
   EXPECT_EQ(Immediate("WARP_SZ").Imm, 32);
 }
 
+TEST(Parse, InitialValues) {
+  Module M = parsed(R"(.version 8.0
+.target sm_90
+.address_size 64
+.const .align 4 .b8 bytes[12] = {1, 0, 0, 0, 255, 255};
+.const .align 4 .f32 real = 0f3FC00000;
+.global .align 4 .u32 words[2] = {7, -1};
+.global .align 8 .u64 pointer = generic(words);
+.const .align 4 .u32 host;
+.global .align 4 .u32 other;
+.visible .entry k(.param .u64 p) {
+.reg .b32 %r<9>;
+.reg .b64 %rd<9>;
+mov.u64 %rd1, words;
+ld.const.u32 %r1, [bytes];
+ld.const.u32 %r2, [host];
+ld.global.u32 %r3, [other];
+ret;
+})");
+  auto initial = [&](llvm::StringRef Name) { return llvm::find_if(M.Variables, [&](const Variable &V) { return V.Name == Name; })->Initial; };
+  EXPECT_EQ(initial("bytes"), (std::vector<uint8_t>{1, 0, 0, 0, 255, 255}));
+  EXPECT_EQ(initial("real"), (std::vector<uint8_t>{0, 0, 0xc0, 0x3f}));
+  EXPECT_EQ(initial("words"), (std::vector<uint8_t>{7, 0, 0, 0, 255, 255, 255, 255}));
+  EXPECT_TRUE(initial("pointer").empty()) << "an address";
+  EXPECT_TRUE(initial("host").empty());
+  std::vector<std::string> Names;
+  for (const Variable &V : M.Functions.at(0).Variables)
+    Names.push_back(V.Name);
+  EXPECT_EQ(Names, (std::vector<std::string>{"words", "bytes", "host"}));
+}
+
 TEST(Parse, GuardsAndNegation) {
   Instruction I = one("@!%p3 add.s32 %r1, %r2, %r3;");
   EXPECT_GE(I.Guard, 0);
