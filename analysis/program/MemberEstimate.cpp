@@ -53,16 +53,23 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::anywhere(const Fie
   // What stands in the class is what holds where nobody says anything else.
   const Expr *Default = F->getInClassInitializer();
   std::optional<EstimateOf<T>> One;
-  bool Assumed = Facts.UnclearMembers.count(Key);
+  bool Assumed = Facts.UnclearMembers.count(Key), IsZero = false;
   for (const Expr *Given : At->second) {
     if (Given == Default && At->second.size() > 1)
       continue;
     std::optional<EstimateOf<T>> Next = value<T>(Given, Frame{{}, {}, nullptr, In.Depth + 1});
+    Assumed |= !Next || Next->Assumed;
+    if (Next && Next->Value == 0) { // until somebody says more
+      IsZero = true;
+      continue;
+    }
     if (Next && One && One->Value != Next->Value)
       return std::nullopt;
-    Assumed |= !Next || Next->Assumed;
     One = Next ? Next : One;
   }
+  Assumed |= One && IsZero;
+  if (!One && IsZero)
+    One = EstimateOf<T>{0, false};
   if (One)
     One->Assumed = Assumed;
   return One;
@@ -211,7 +218,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::partOfVariable(con
     }
     Changes |= Use.K == PartUse::Kind::Changes;
   }
-  if (IsDefault && (Changes || Given))
+  if (Value && Value->Value == 0 && (Changes || (IsDefault && Given))) // until somebody says more
     return std::nullopt;
   if (Value && !V->getType().isConstQualified())
     Value->Assumed |= Changes || Given > 1;

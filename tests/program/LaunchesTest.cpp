@@ -315,6 +315,25 @@ TEST(Launches, knowMembersOfClasses) {
   EXPECT_EQ(P.Launches[0].Arguments[1], 1 << 20);
 }
 
+TEST(Launches, knowMembersThatAreAssignedByAnotherName) {
+  Program P = programOf(std::string(Grid) + R"(
+    int main() {
+      Grid g = {{8, 8}, 0.5f, 0, 0};
+      Cells &c = g.cells;
+      int &n = c.nx;
+      g.count = 0;
+      Grid &same = g;
+      same.count = c.ny * 5;
+      Q *d;
+      cudaMalloc((void **)&d, 64 * sizeof(Q));
+      k<<<1, 64>>>(d, g);
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  EXPECT_EQ(wordOf<int>(P.Launches[0].Objects.at(1), 16), 40);
+  EXPECT_EQ(P.Launches[0].Notes, (std::vector<std::string>{"argument 'g.cells.nx' is taken as 8", "argument 'g.cells.ny' is taken as 8",
+                                                          "argument 'g.count' is taken as 40"}));
+}
+
 TEST(Launches, doNotFollowMembersInCircles) {
   Program P = programOf(std::string(Grid) + R"(
     void read(Grid &g);
