@@ -1,10 +1,8 @@
 #include "analysis/program/ConstantSymbols.h"
 #include "analysis/program/Evaluate.h"
 #include "analysis/program/FunctionVisitor.h"
+#include "analysis/program/Launches.h"
 #include "analysis/program/ObjectImage.h"
-
-#include "clang/AST/GlobalDecl.h"
-#include "clang/AST/Mangle.h"
 
 using namespace clang;
 
@@ -26,7 +24,7 @@ public:
     if (!V || !V->hasAttr<CUDAConstantAttr>())
       return true;
     const ConstantSymbol Copied = copied(Call, V);
-    fill(mangled(V), Copied);
+    fill(mangledVariable(V, Context), Copied);
     if (!V->isExternallyVisible()) // nvcc's name for it
       fill(V->getName().str(), Copied);
     return true;
@@ -46,16 +44,6 @@ private:
     for (size_t I = 0; I < Bytes.size(); ++I)
       if (Bytes[I] != Now[I])
         Bytes[I].reset();
-  }
-
-  std::string mangled(const VarDecl *V) {
-    std::unique_ptr<MangleContext> Mangler(Context.createMangleContext());
-    std::string Name;
-    llvm::raw_string_ostream OS(Name);
-    if (!Mangler->shouldMangleDeclName(V))
-      return V->getNameAsString();
-    Mangler->mangleName(GlobalDecl(V), OS);
-    return Name;
   }
 
   ConstantSymbol copied(const CallExpr *Call, const VarDecl *V) {

@@ -1,7 +1,6 @@
 #include "analysis/program/Evaluate.h"
 #include "analysis/program/PartUse.h"
 
-#include "clang/AST/ParentMapContext.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #include <algorithm>
@@ -105,19 +104,12 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
   return Return && Return->getRetValue() ? value<T>(Return->getRetValue(), In.into(F, llvm::ArrayRef(C->getArgs(), C->getNumArgs()))) : std::nullopt;
 }
 
-/// What is first assigned to the variable's member.
-const Expr *Evaluator::assignedMember(const VarDecl *V, char Name) const {
+/// What is first assigned to the variable's member number \p Field.
+const Expr *Evaluator::assignedMember(const VarDecl *V, uint64_t Field) const {
   auto At = Facts.Modified.find(V->getLocation().getRawEncoding());
-  for (const DeclRefExpr *R : At == Facts.Modified.end() ? std::vector<const DeclRefExpr *>() : At->second) {
-    auto Parents = Context.getParents(*R);
-    const MemberExpr *M = Parents.empty() ? nullptr : Parents[0].get<MemberExpr>();
-    if (!M || M->getMemberNameInfo().getAsString() != std::string(1, Name))
-      continue;
-    Parents = Context.getParents(*M);
-    const BinaryOperator *B = Parents.empty() ? nullptr : Parents[0].get<BinaryOperator>();
-    if (B && B->getOpcode() == BO_Assign && B->getLHS() == M)
-      return B->getRHS();
-  }
+  for (const DeclRefExpr *R : At == Facts.Modified.end() ? std::vector<const DeclRefExpr *>() : At->second)
+    if (const PartUse Use = partUse(R, Field, Context); Use.K == PartUse::Kind::Assigns && Use.Known == 1)
+      return Use.Value;
   return nullptr;
 }
 
@@ -304,7 +296,7 @@ void Evaluator::dimensions(const Expr *E, uint64_t Out[3], bool &Assumed, Frame 
     if (V && V->getAnyInitializer())
       dimensions(V->getAnyInitializer(), Out, Assumed, In.deeper());
     for (unsigned I = 0; V && I < 3; ++I) // dim3 grid; grid.x = n / 256;
-      if (const Expr *Value = assignedMember(V, "xyz"[I]))
+      if (const Expr *Value = assignedMember(V, I))
         Set(I, Value);
     if (V && V->getAnyInitializer())
       return;

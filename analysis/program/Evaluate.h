@@ -76,7 +76,7 @@ private:
   /// min and max, ceil and floor, and functions of one return.
   template <typename T> std::optional<EstimateOf<T>> call(const clang::CallExpr *C, Frame In) const;
   void dimensions(const clang::Expr *E, uint64_t Out[3], bool &Assumed, Frame In) const;
-  const clang::Expr *assignedMember(const clang::VarDecl *V, char Name) const;
+  const clang::Expr *assignedMember(const clang::VarDecl *V, uint64_t Field) const;
   /// "block.x" of a dim3.
   std::optional<Estimate> dimension(const clang::MemberExpr *M, Frame In) const;
   // MemberEstimate.cpp

@@ -12,15 +12,20 @@ using namespace clang;
 
 namespace restride {
 
-std::string mangledKernel(const FunctionDecl *F, ASTContext &Context) {
+static std::string mangled(GlobalDecl D, ASTContext &Context) {
   std::unique_ptr<MangleContext> Mangler(Context.createMangleContext());
-  if (!Mangler->shouldMangleDeclName(F))
-    return F->getNameAsString();
+  const NamedDecl *Named = cast<NamedDecl>(D.getDecl());
+  if (!Mangler->shouldMangleDeclName(Named))
+    return Named->getNameAsString();
   std::string Name;
   llvm::raw_string_ostream OS(Name);
-  Mangler->mangleName(GlobalDecl(F, KernelReferenceKind::Kernel), OS);
+  Mangler->mangleName(D, OS);
   return Name;
 }
+
+std::string mangledKernel(const FunctionDecl *F, ASTContext &Context) { return mangled(GlobalDecl(F, KernelReferenceKind::Kernel), Context); }
+
+std::string mangledVariable(const VarDecl *V, ASTContext &Context) { return mangled(GlobalDecl(V), Context); }
 
 static std::string list(const uint64_t Sizes[3]) {
   std::string Out = std::to_string(Sizes[0]);

@@ -25,5 +25,6 @@ std::vector<Launch> joinLaunches(std::vector<LaunchSite> Sites, llvm::function_r
 
 /// As in PTX.
 std::string mangledKernel(const clang::FunctionDecl *F, clang::ASTContext &Context);
+std::string mangledVariable(const clang::VarDecl *V, clang::ASTContext &Context);
 
 } // namespace restride
