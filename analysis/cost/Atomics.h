@@ -8,6 +8,13 @@ namespace restride::cost {
 /// Of global memory.
 bool isAtomic(const ptx::Instruction &I);
 
+/// Of shared memory.
+bool isSharedAtomic(const ptx::Instruction &I);
+
+/// Cycles of an SM's L1 for one request of shared memory. Integers of 32 bits are added in place, the rest in a loop around a
+/// compare-and-swap, that goes round once for each lane that means the same word.
+double sharedAtomicCycles(const ptx::Instruction &I, const ptx::Request &R);
+
 /// Operations on sectors that L2 makes of one request. Those of a sector wait for each other only where lanes mean the
 /// same word, and then for longer.
 double atomicOperations(const ptx::Instruction &I, const ptx::Request &R);

@@ -30,7 +30,7 @@ public:
       return;
     SectorTouches S = sectorsOf(R, F.Body[R.Instruction].accessBytes());
     W.Requests.push_back(
-        {R.Instruction, uint32_t(W.Touches.size()), uint32_t(S.size()), R.DependsOnLoad && !Local, Local});
+        {R.Instruction, uint32_t(W.Touches.size()), uint32_t(S.size()), R.DependsOnLoad && !Local, Local, R.Level});
     if (Local)
       for (SectorTouch &Touch : S)
         Touch.Sector += OwnSectors;

@@ -14,6 +14,7 @@ struct RequestFootprint {
   uint32_t First = 0, Count = 0; ///< range in WarpFootprint::Touches
   bool Random = false;           ///< its address comes from loaded data
   bool Local = false;            ///< local memory: never leaves the SM for long
+  uint8_t Level = 0;             ///< as ptx::Request's
 };
 
 struct WarpFootprint {

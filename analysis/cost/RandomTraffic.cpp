@@ -5,6 +5,7 @@
 #include "analysis/cost/SortedNumbers.h"
 #include "ptx/execute/AddressMap.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -17,9 +18,17 @@ using namespace llvm;
 namespace restride::cost {
 
 void RandomLines::add(const WarpFootprint &W) {
-  for (const RequestFootprint &R : W.Requests)
-    for (const SectorTouch &T : R.Random ? W.touches(R) : ArrayRef<SectorTouch>())
-      Granules[T.Sector * SectorBytes >> ptx::RangeBits].push_back(T.Sector / granuleSectors(G));
+  for (const RequestFootprint &R : W.Requests) {
+    if (R.Level > Levels.size())
+      Levels.resize(R.Level);
+    for (const SectorTouch &T : W.touches(R)) {
+      const uint64_t Granule = T.Sector / granuleSectors(G);
+      if (R.Level)
+        Levels[R.Level - 1].push_back(Granule);
+      if (R.Random)
+        Granules[T.Sector * SectorBytes >> ptx::RangeBits].push_back(Granule);
+    }
+  }
 }
 
 static uint64_t granulesPerLine(const Gpu &G) { return std::max<uint64_t>(1, LineBytes / SectorBytes / granuleSectors(G)); }
@@ -73,7 +82,9 @@ double RandomLines::span() const {
   return Sum;
 }
 
-RandomLines::Touched RandomLines::touched() const {
+RandomLines::Touched RandomLines::touched() const { return touched(Granules); }
+
+RandomLines::Touched RandomLines::touched(const ByPointer &Granules) const {
   const uint64_t PerLine = granulesPerLine(G);
   Touched All;
   double Parts = 0;
@@ -95,6 +106,25 @@ double randomHitShare(const RandomLines::Touched &Lines, const Gpu &G) {
     return 0;
   const double LineHeld = std::pow(1 + std::pow(Lines.Bytes / G.L2RandomBytes, Steepness), -1 / Steepness);
   return LineHeld / (LineHeld + Lines.GranulesPerLine * (1 - LineHeld));
+}
+
+double RandomLines::missShareBelow(unsigned Top) const {
+  ByPointer Descent;
+  for (const std::vector<uint64_t> &Level : Levels)
+    for (uint64_t Granule : Level)
+      Descent[Granule * granuleSectors(G) * SectorBytes >> ptx::RangeBits].push_back(Granule);
+  const Touched Whole = touched(Descent);
+  std::vector<uint64_t> Roots = Levels.front();
+  sortOnce(Roots);
+  double Sum = 0;
+  for (unsigned Level = Top; Level < levels(); ++Level) {
+    Touched Here = Whole;
+    // With all above, each in a line of its own while these are few.
+    if (const double Apart = std::ldexp(double(Roots.size()), int(Level) + 1) * LineBytes; Apart < Whole.Bytes)
+      Here = {Apart, 1};
+    Sum += 1 - randomHitShare(Here, G);
+  }
+  return Top < levels() ? Sum / (levels() - Top) : 0;
 }
 
 /// Fields of one element, and of one tile, are translated together: sectors that hold them.
@@ -179,6 +209,33 @@ static double randomMisses(const Sample &S, const Reuse &L1) {
   return Sum;
 }
 
+namespace {
+
+/// Loads of loops that descend.
+struct Descent {
+  double Misses = 0;    ///< sectors per warp that L1 does not have
+  double FoundInL1 = 0; ///< share: those of the first levels
+};
+
+} // namespace
+
+static Descent descent(const Sample &S, const Reuse &L1) {
+  BitVector Descends(S.PerInstruction.size());
+  for (const WarpFootprint &W : S.Footprints)
+    for (const RequestFootprint &R : W.Requests)
+      if (R.Random && R.Level)
+        Descends.set(R.Instruction);
+  Descent D;
+  double All = 0;
+  for (unsigned I : Descends.set_bits())
+    if (const AccessReuse &A = L1.PerInstruction[I]; A.Requests) {
+      D.Misses += S.weight(I) * A.MissSectors / A.Requests;
+      All += S.weight(I) * S.PerInstruction[I].Sectors;
+    }
+  D.FoundInL1 = All > 0 ? std::clamp(1 - D.Misses / All, 0.0, 1.0) : 0;
+  return D;
+}
+
 RandomTraffic randomTraffic(const ptx::Function &F, const Sample &S, const Reuse &L1, const RandomLines &Lines,
                             const Gpu &G, const ptx::LaunchFacts &Facts) {
   RandomTraffic D;
@@ -195,6 +252,10 @@ RandomTraffic randomTraffic(const ptx::Function &F, const Sample &S, const Reuse
   if (PerElement > 0)
     Touched.Bytes = std::min(Touched.Bytes, PerElement * Facts.Elements);
   D.MissShare = 1 - randomHitShare(Touched, G);
+  if (const Descent Down = descent(S, L1); Down.Misses > 0 && Lines.levels()) {
+    const double Below = Lines.missShareBelow(unsigned(Down.FoundInL1 * Lines.levels()));
+    D.MissShare = std::lerp(D.MissShare, Below, std::min(1.0, Down.Misses / Missed));
+  }
   double Span = Lines.span();
   D.Translations *= Span > G.TlbBytes ? 1 - G.TlbBytes / Span : 0;
   return D;

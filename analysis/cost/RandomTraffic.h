@@ -27,9 +27,18 @@ public:
   };
   Touched touched() const;
 
+  /// Probability that L2 does not hold what the levels from \p Top on of a descent ask for. A level has twice as many
+  /// places as the one above, while the lines that they are in last.
+  double missShareBelow(unsigned Top) const;
+  unsigned levels() const { return unsigned(Levels.size()); }
+
 private:
+  using ByPointer = std::map<uint64_t, std::vector<uint64_t>>;
+  Touched touched(const ByPointer &Granules) const;
+
   const Gpu &G;
-  std::map<uint64_t, std::vector<uint64_t>> Granules;
+  ByPointer Granules;
+  std::vector<std::vector<uint64_t>> Levels; ///< granules that a descent asked for, by its level
 };
 
 /// Probability that L2 holds a granule out of so many lines. It gives up lines and fetches granules: one of a line that

@@ -40,7 +40,7 @@ static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, con
     P.Local |= R.Mem == ptx::Space::Local;
     P.Random |= R.DependsOnLoad && R.Mem == ptx::Space::Global;
     unsigned Width = I.accessBytes();
-    P.BankCycles += bankCyclesOf(R, Width);
+    P.BankCycles += isSharedAtomic(I) ? sharedAtomicCycles(I, R) : bankCyclesOf(R, Width);
     if (R.Mem == ptx::Space::Shared)
       continue;
     if (isAtomic(I))

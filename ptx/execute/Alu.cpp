@@ -54,6 +54,21 @@ void AluUnit::addOrSubtract() {
     R.Carry = (R.Carry & ~Mask) | CarryOut;
 }
 
+std::optional<unsigned> AluUnit::widthOfIndices() const {
+  if (Op.Bits != 32 || Op.SrcCount < 2)
+    return std::nullopt;
+  for (unsigned I : {0, 1})
+    if (const Slot Width = P.Slots[Op.FirstSrc + I]; Width >= 0 && unsigned(Width) < P.Registers && !(unknown(I) & Mask) && (unknown(1 - I) & Mask))
+      return I;
+  return std::nullopt;
+}
+
+/// \p Index * \p Width of a program that does not overflow.
+static uint64_t insideInt(uint64_t Index, uint64_t Width) {
+  constexpr uint64_t Most = 1 << 29; // places are added to each other yet
+  return Width > 0 && Width < Most && Index < Most && Index * Width > Most ? Index % (Most / Width) * Width : Index * Width;
+}
+
 void AluUnit::multiply() {
   const Lanes &A = source(0), &B = source(1), &C = source(2);
   const unsigned Bits = Op.SrcBits;
@@ -62,6 +77,8 @@ void AluUnit::multiply() {
   switch (Op.Op) {
   case Opcode::Mul:
   case Opcode::Mad:
+    if (const std::optional<unsigned> Width = widthOfIndices())
+      return result([&](unsigned L) { return Plus(insideInt(source(1 - *Width)[L], source(*Width)[L]), L); });
     return result([&](unsigned L) { return Plus(A[L] * B[L], L); });
   case Opcode::MulWide:
   case Opcode::MadWide:

@@ -93,7 +93,7 @@ uint32_t AluUnit::tossed(uint32_t U) const {
     return U;
   const Slot First = Op.SrcCount ? P.Slots[Op.FirstSrc] : -1, Second = Op.SrcCount > 1 ? P.Slots[Op.FirstSrc + 1] : -1;
   const bool IsRegister = First >= 0 && unsigned(First) < P.Registers;
-  if (!U || (IsRegister && P.FewBits[unsigned(First)]))
+  if (!U || P.isPlain(Op) || (IsRegister && P.FewBits[unsigned(First)]))
     return 0;
   // Unknown integers lie in [0, Elements), like real indices: bounds checks,
   // signs and sentinels come out as written, and a few bits of a random number

@@ -61,6 +61,8 @@ private:
   void opaque();
   void addOrSubtract();
   void multiply();
+  /// The source that is known and no constant where the other one is data, as an index from `y * width`.
+  std::optional<unsigned> widthOfIndices() const;
   void divide();
   /// What min and the like give: \p Kept. If \p Clamps, that is a known bound on
   /// an unknown \p Other, and the result is some value up to it.

@@ -53,6 +53,8 @@ struct KnownInteger {
   int64_t Value = 0;
   /// Neighbours lead to places far apart: an index of random access.
   bool Scattered = false;
+  /// It lies near its place, which is all that is known: no begin of a run, nor where a walk goes on.
+  bool Guessed = false;
 };
 
 /// By offset in bytes, of an array of records in the source's layout; none: not known.
@@ -113,6 +115,7 @@ struct Request {
   std::array<uint64_t, 32> Address;
   bool DependsOnLoad = false; ///< the address comes from loaded data (indirect)
   Space Mem = Space::Global;  ///< Global, Shared or Local: generic addresses are resolved
+  uint8_t Level = 0;          ///< trips so far of a loop around it that descends (flow/Walk.h); 0: there is none
 };
 
 /// What one loop did, summed over the times it was entered.

@@ -50,8 +50,8 @@ const ParameterSlot *Program::parameterOf(const MicroOp &Load) const {
 /// An index that data give is of the array whose address it is added to. Of a vector
 /// load each part by itself, so that it is the same in all layouts.
 void Program::findTargets() {
-  constexpr int16_t Several = -3;
   Targets.assign(Slots.size(), -1);
+  constexpr int16_t Several = -3;
   std::map<size_t, bool> Multiplied; // by destination
   llvm::BitVector Seen(Registers);
   for (unsigned Access = 0; Access < Ops.size(); ++Access) {

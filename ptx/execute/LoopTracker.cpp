@@ -40,13 +40,20 @@ uint64_t LoopTracker::trips(int L) const {
   return Test && Test->TestsAtTop && Visits ? Visits - 1 : Visits;
 }
 
-bool LoopTracker::isWalk(int L) const { return P.Loops[L].Walks && States[L].DataExit; }
+bool LoopTracker::isWalk(int L) const { return P.Loops[L].Walks && (States[L].DataExit || P.Loops[L].Walks->Decides); }
 
 bool LoopTracker::walksBefore(int L, uint64_t Start) const {
   for (; Start && L >= 0; L = P.C.Loops[L].Parent)
-    if (isWalk(L) && States[L].HeaderVisits > 1 && States[L].HeaderVisits <= Start)
+    if (isWalk(L) && !P.Loops[L].Walks->Decides && States[L].HeaderVisits > 1 && States[L].HeaderVisits <= Start)
       return true;
   return false;
+}
+
+uint8_t LoopTracker::level(int L) const {
+  for (; L >= 0; L = P.C.Loops[L].Parent)
+    if (P.Loops[L].Walks && P.Loops[L].Walks->Decides)
+      return uint8_t(std::min<uint64_t>(States[L].HeaderVisits, UINT8_MAX));
+  return 0;
 }
 
 void LoopTracker::cut(int L, uint64_t Left) {

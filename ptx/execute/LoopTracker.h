@@ -29,6 +29,8 @@ public:
   void markDataExit(int L) { States[L].DataExit = true; }
   /// Loop \p L, or one around it, is a walk between its first trip and trip \p Start.
   bool walksBefore(int L, uint64_t Start) const;
+  /// Trips of the innermost loop around loop \p L, or of that itself, that descends; 0: none does.
+  uint8_t level(int L) const;
   /// No lane is left in loop \p L, nor in any inside it.
   void leave(int L);
   bool isActive(int L) const { return States[L].Active; }

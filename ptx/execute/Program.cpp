@@ -200,6 +200,7 @@ Program::Program(const Function &F, const ControlFlow &C)
         Writes[size_t(To)].push_back(I);
   findClamps();
   findReals();
+  findSigned();
   findTargets();
   findRuns();
   decodeBranches();

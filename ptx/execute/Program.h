@@ -8,6 +8,7 @@
 #include "ptx/flow/ControlFlow.h"
 #include "ptx/flow/Induction.h"
 #include "ptx/flow/Search.h"
+#include "ptx/flow/Walk.h"
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
@@ -126,6 +127,7 @@ struct BranchInfo {
   /// It only asks whether a loop runs at all. 1: the taken side skips the loop,
   /// 2: the other one, 0: no such branch.
   int8_t SkipsLoop = 0;
+  bool GoesOnAsIn = false; ///< and it asks what each trip asks before the next
   /// An `if`, not a loop's or a guard's, whose body is 1: the taken side, 2: the other one.
   int8_t Body = 0;
   int Compare = -1; ///< the one Setp that decides it; -1: not as simple
@@ -145,7 +147,7 @@ struct LoopInfo {
   bool HasOtherExit = false; ///< more than one branch leaves it
   // Without a counter:
   std::optional<Search> Looks; ///< for something
-  bool Walks = false;          ///< or goes where it loads; see Walk.h
+  std::optional<Walk> Walks;   ///< or goes where it loads
   // With a counter:
   bool Runs = false;           ///< from one of RunBounds to the next
   uint64_t Unroll = 1;       ///< source trips per trip, guessed from the step
@@ -184,6 +186,9 @@ public:
   llvm::BitVector FewBits;
   /// Per instruction: in a loop that walks, where each lane goes its own way.
   llvm::BitVector InWalk;
+  /// Per instruction: goes by places that are computed, though data chose among them; see Walk.h.
+  llvm::BitVector Plain;
+  bool isPlain(const MicroOp &Op) const { return Plain[size_t(&Op - Ops.data())]; }
   std::vector<std::string> Warnings;
 
 private:
@@ -196,7 +201,11 @@ private:
   void orderBlocks();
   void findRanges();
   void findClamps();
+  /// Registers that are used so, themselves or what is copied from them.
+  template <typename FnT> llvm::BitVector usedAs(FnT IsUse) const;
   void findReals();
+  /// Narrow integers are loaded without a sign: whether they have one, their uses tell.
+  void findSigned();
   void findTargets();
   void findRuns();
   struct LoadedPart {
@@ -214,7 +223,8 @@ private:
   /// The parameter that \p Load, a LdParam, reads; null: not plain to see.
   const ParameterSlot *parameterOf(const MicroOp &Load) const;
   bool isMultiplied(int Register) const;
-  int8_t skipsLoop(unsigned Block, const BranchInfo &Info, int Guard) const;
+  void findSkippedLoop(unsigned Block, BranchInfo &Info, int Guard) const;
+  bool leavesLoop(unsigned Block, unsigned Loop) const;
   int8_t bodyOf(unsigned Block, const BranchInfo &Info) const;
 
   llvm::DenseMap<uint64_t, Slot> LiteralSlot;

@@ -2,8 +2,6 @@
 // whether it is a guard.
 #include "ptx/execute/Program.h"
 
-#include "ptx/flow/Walk.h"
-
 #include "llvm/ADT/STLExtras.h"
 
 using namespace restride::ptx;
@@ -24,6 +22,10 @@ bool Program::leavesFunction(unsigned Block) const {
     Block = B.Succs[0];
   }
   return false;
+}
+
+bool Program::leavesLoop(unsigned Block, unsigned Loop) const {
+  return llvm::any_of(C.Blocks[Block].Succs, [&](unsigned S) { return !C.inLoop(S, int(Loop)); });
 }
 
 std::vector<int> Program::registersBehind(int Register, bool ThroughFloats) const {
@@ -62,14 +64,14 @@ std::vector<GivenWord> Program::givenBehind(int Register) const {
   return Out;
 }
 
-/// `if (start < end)` before a loop from start to end: one side runs into the
-/// loop, the other to where both meet, and both count with the same loaded data.
-int8_t Program::skipsLoop(unsigned Block, const BranchInfo &Info, int Guard) const {
+/// `if (start < end)` before a loop from start to end, `if (state == Alive)` before one that goes on while it is: one side
+/// runs into the loop, the other to where both meet, and both ask of the same loaded data.
+void Program::findSkippedLoop(unsigned Block, BranchInfo &Info, int Guard) const {
   if (Info.Next >= C.Blocks.size() || C.Ipdom[Block] < 0)
-    return 0;
+    return;
   const unsigned Meet = unsigned(C.Ipdom[Block]);
   if (Meet != Info.Taken && Meet != Info.Next)
-    return 0;
+    return;
   const unsigned Side = Meet == Info.Taken ? Info.Next : Info.Taken;
   auto Loads = [&](int Register) {
     std::vector<int> Out;
@@ -78,16 +80,24 @@ int8_t Program::skipsLoop(unsigned Block, const BranchInfo &Info, int Guard) con
         Out.push_back(R);
     return Out;
   };
-  for (unsigned L = 0; L < C.Loops.size(); ++L) {
-    const std::optional<ExitTest> &Test = Loops[L].Inductions.Test;
-    if (!Test || C.Loops[L].Parent != C.LoopOf[Block] || !C.dominates(Side, C.Loops[L].Header))
+  const std::vector<int> Asked = Loads(Guard);
+  auto decides = [&](const std::vector<int> &Loaded) {
+    return llvm::any_of(Asked, [&](int R) { return llvm::is_contained(Loaded, R); });
+  };
+  for (unsigned L = 0; L < C.Loops.size() && !Asked.empty(); ++L) {
+    if (C.Loops[L].Parent != C.LoopOf[Block] || !C.dominates(Side, C.Loops[L].Header))
       continue;
-    std::vector<int> Counts = Loads(Test->Counter);
-    llvm::append_range(Counts, Loads(Loops[L].Bound));
-    if (llvm::any_of(Loads(Guard), [&](int R) { return llvm::is_contained(Counts, R); }))
-      return Meet == Info.Taken ? 1 : 2;
+    const std::optional<ExitTest> &Test = Loops[L].Inductions.Test;
+    const bool Counts = Test && (decides(Loads(Test->Counter)) || decides(Loads(Loops[L].Bound)));
+    Info.GoesOnAsIn = !Counts && llvm::any_of(C.Loops[L].Blocks, [&](unsigned B) {
+      const Instruction &Last = F.Body[C.Blocks[B].End - 1];
+      return Last.Op == Opcode::Bra && Last.Guard >= 0 && leavesLoop(B, L) && decides(Loads(Last.Guard));
+    });
+    if (Counts || Info.GoesOnAsIn)
+      Info.SkipsLoop = Meet == Info.Taken ? 1 : 2;
+    if (Info.SkipsLoop)
+      return;
   }
-  return 0;
 }
 
 /// The side that is not where both meet; of two such the one that comes first in the source.
@@ -147,7 +157,7 @@ void Program::decodeBranches() {
       continue;
     if (Info.Leaves)
       Info.Given = givenBehind(Last.Guard);
-    Info.SkipsLoop = skipsLoop(B, Info, Last.Guard);
+    findSkippedLoop(B, Info, Last.Guard);
     if (!Info.Leaves && !Info.SkipsLoop)
       Info.Body = bodyOf(B, Info);
     const std::vector<unsigned> &Decided = Writes[size_t(Last.Guard)];
@@ -163,6 +173,7 @@ static uint32_t placeOf(const Loop &L, unsigned Block) {
 void Program::decodeLoops() {
   PlaceInLoop.resize(C.Blocks.size());
   InWalk.resize(F.Body.size());
+  Plain.resize(F.Body.size());
   for (unsigned B = 0; B < C.Blocks.size(); ++B)
     if (C.LoopOf[B] >= 0)
       PlaceInLoop[B] = placeOf(C.Loops[C.LoopOf[B]], B);
@@ -173,15 +184,21 @@ void Program::decodeLoops() {
       for (unsigned B : L.Blocks)
         Info.PlaceInParent.push_back(placeOf(C.Loops[L.Parent], B));
     Info.Inductions = inductions(F, C, L);
-    if (!Info.Inductions.Test)
+    Info.Walks = walkOf(F, C, L);
+    const bool Decides = Info.Walks && Info.Walks->Decides;
+    if (!Info.Inductions.Test && !Decides)
       Info.Looks = searchOf(F, C, L);
-    Info.Walks = !Info.Inductions.Test && !Info.Looks && isWalk(F, C, L);
+    if (!Decides && (Info.Inductions.Test || Info.Looks))
+      Info.Walks.reset();
     if (Info.Walks)
       for (unsigned B : L.Blocks)
         InWalk.set(C.Blocks[B].Begin, C.Blocks[B].End);
+    if (Decides)
+      for (unsigned I : Info.Walks->Plain)
+        Plain.set(I);
     unsigned Exits = 0;
     for (unsigned B : L.Blocks)
-      Exits += llvm::any_of(C.Blocks[B].Succs, [&](unsigned S) { return !C.inLoop(S, int(Number)); });
+      Exits += leavesLoop(B, Number);
     Info.HasOtherExit = Exits > 1;
     if (!Info.Inductions.Test)
       continue;

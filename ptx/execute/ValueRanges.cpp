@@ -58,12 +58,12 @@ void Program::findClamps() {
   }
 }
 
-void Program::findReals() {
-  llvm::BitVector IsReal(Registers);
+template <typename FnT> llvm::BitVector Program::usedAs(FnT IsUse) const {
+  llvm::BitVector Used(Registers);
   auto mark = [&](Slot S) {
-    if (S < 0 || unsigned(S) >= Registers || IsReal[unsigned(S)])
+    if (S < 0 || unsigned(S) >= Registers || Used[unsigned(S)])
       return false;
-    IsReal.set(unsigned(S));
+    Used.set(unsigned(S));
     return true;
   };
   bool Grows = true;
@@ -73,18 +73,30 @@ void Program::findReals() {
       bool Copies = false;
       if (Op.Op == Opcode::Mov || Op.Op == Opcode::Selp)
         for (Slot To : llvm::ArrayRef(Slots).slice(Op.FirstDest, Op.DestCount))
-          Copies |= To >= 0 && IsReal[unsigned(To)];
+          Copies |= To >= 0 && Used[unsigned(To)];
       const unsigned Count = Op.Op == Opcode::Selp ? std::min<unsigned>(Op.SrcCount, 2) : Op.SrcCount; // not its predicate
-      const bool Uses = Op.SrcFloat && Op.Op != Opcode::Ld && Op.Op != Opcode::LdParam;
-      if (Copies || Uses)
+      if (Copies || (Op.Op != Opcode::Ld && Op.Op != Opcode::LdParam && IsUse(Op)))
         for (Slot From : llvm::ArrayRef(Slots).slice(Op.FirstSrc, Count))
           Grows |= mark(From);
     }
   }
+  return Used;
+}
+
+void Program::findReals() {
+  const llvm::BitVector IsReal = usedAs([](const MicroOp &Op) { return Op.SrcFloat; });
   Reals.resize(unsigned(Slots.size()));
   for (const MicroOp &Op : Ops)
     if (Op.Op == Opcode::Ld || Op.Op == Opcode::LdParam)
       for (unsigned At = Op.FirstDest; At < Op.FirstDest + Op.DestCount; ++At)
         if (Op.Float || (Slots[At] >= 0 && IsReal[unsigned(Slots[At])]))
           Reals.set(At);
+}
+
+void Program::findSigned() {
+  const llvm::BitVector IsSigned = usedAs([](const MicroOp &Op) { return Op.SrcSigned && Op.SrcBits < 32; });
+  for (MicroOp &Op : Ops)
+    if (Op.Op == Opcode::Ld && Op.Bits < 32 && F.Body[size_t(&Op - Ops.data())].Ty.K == Type::Untyped)
+      for (Slot To : llvm::ArrayRef(Slots).slice(Op.FirstDest, Op.DestCount))
+        Op.Signed |= To >= 0 && IsSigned[unsigned(To)];
 }

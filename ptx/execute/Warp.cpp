@@ -105,6 +105,7 @@ void Warp::record(unsigned Index, Request &Seen) {
   }
   Recorded[Index] = std::min<uint8_t>(Recorded[Index] + 1, KeptLater);
   Seen.Instruction = Index;
+  Seen.Level = Level;
   ++Requests;
   Each(Seen);
 }
@@ -166,6 +167,7 @@ void Warp::step(unsigned Number, uint32_t Mask) {
   const Block &B = P.C.Blocks[Number];
   ++Trace.BlockVisits[Number];
   Loops.visit(Number, Requests);
+  Level = Loops.level(P.C.LoopOf[Number]);
   const bool Records = !Loops.walksBefore(P.C.LoopOf[Number], Limits.WalkStart);
   Issued += std::max(B.End - B.Begin, 1u);
   for (unsigned I = B.Begin; I < B.End; ++I) {

@@ -68,6 +68,7 @@ private:
   llvm::SmallVector<LaneGroup, 8> Groups; ///< by falling rank: the next one is last
   WarpTrace Trace;
   uint64_t Issued = 0;
+  uint8_t Level = 0;             ///< of the requests of the block that is executed
   size_t Requests = 0;           ///< that were recorded
   bool Hurry = false;            ///< a limit is reached: one trip per loop from here on
   std::vector<uint8_t> Recorded; ///< per instruction: requests kept after the limit

@@ -78,7 +78,7 @@ uint32_t Warp::stayOnData(const BranchInfo &Info, uint32_t Stay, uint32_t Unknow
 uint32_t Warp::enterLoop(const BranchInfo &Info, const MicroOp &Op, uint32_t Unknown, uint32_t Taken) const {
   const MicroOp *Setp = Info.Compare >= 0 ? &P.Ops[size_t(Info.Compare)] : nullptr;
   const bool IsEqual = Setp && (Setp->Compare == Relation::Equal || Setp->Compare == Relation::NotEqual);
-  if (!Setp || Setp->SrcFloat || (!IsEqual && !Memory.tookMeanRuns()))
+  if (!Setp || Info.GoesOnAsIn || Setp->SrcFloat || (!IsEqual && !Memory.tookMeanRuns()))
     return Info.SkipsLoop == 1 ? Taken & ~Unknown : Taken | Unknown;
   // Whether an unrolled loop leaves anything over, `(n & 3) == 0`, or a run has any elements: as computed.
   const Slot A = P.Slots[Setp->FirstSrc], B = P.Slots[Setp->FirstSrc + 1];
@@ -134,6 +134,9 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
     return Taken;
   }
   uint32_t Stay = Info.TakenExits ? Mask & ~Taken : Taken;
+  const bool Descends = P.isPlain(Op) && Loops.trips(Info.ExitLoop) < Limits.MaxTripsPerLoop;
+  if (Descends)
+    Unknown = 0;
   if (Unknown && Info.IsCounted && P.Loops[Info.ExitLoop].Runs && Memory.tookMeanRuns()) {
     Stay = (Stay & ~Unknown) | stayByCount(P.Loops[Info.ExitLoop], Unknown); // of whatever run
     Unknown = 0;
@@ -142,7 +145,7 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
     Stay = stayOnData(Info, Stay, Unknown);
   else if (Info.IsCounted)
     Stay = stayInCounted(Info.ExitLoop, Stay);
-  if (Hurry)
+  if (Hurry && !Descends) // where a descent ends is asked for behind it
     Stay = 0;
   return Info.TakenExits ? Mask & ~Stay : Stay;
 }

@@ -76,13 +76,25 @@ std::optional<uint64_t> WarpMemory::ordered(const MicroOp &Op, unsigned Lane, ui
   return data().near(Lane, Address, 64) % Count;
 }
 
-std::optional<StoredValue> WarpMemory::known(uint64_t Address) const {
+std::optional<KnownInteger> WarpMemory::known(uint64_t Address) const {
   const PointerPlace *Behind = P.Addresses.pointerBehind(Address);
   if (!Behind || Behind->Position >= Facts.Known.size() || !Facts.Known[Behind->Position])
     return std::nullopt;
   const std::optional<uint64_t> Offset = sourceOffset(Address, originOf(Address));
-  const std::optional<KnownInteger> V = Offset ? Facts.Known[Behind->Position](*Offset) : std::nullopt;
-  return V ? std::optional(StoredValue{uint64_t(V->Value), V->Scattered}) : std::nullopt;
+  return Offset ? Facts.Known[Behind->Position](*Offset) : std::nullopt;
+}
+
+std::optional<uint64_t> WarpMemory::placed(const KnownInteger &Known, const MicroOp &Op, unsigned Part, uint64_t Address) const {
+  if (!Known.Guessed)
+    return uint64_t(Known.Value);
+  const size_t Dest = Op.FirstDest + Part;
+  const int16_t Target = P.Targets[Dest];
+  if (P.RunBounds[Dest] != RunBound::None || P.InWalk[size_t(&Op - P.Ops.data())])
+    return std::nullopt;
+  // As far from the array's begin as the entry is from that of its own.
+  const ArrayPlace *Own = arrayBehind(Address);
+  const uint64_t Entries = Own ? Own->Elements : 0, Elements = elementsBehind(Target);
+  return Entries && Elements ? uint64_t(double(Known.Value) * double(Elements) / double(Entries)) : uint64_t(Known.Value);
 }
 
 /// No struct.

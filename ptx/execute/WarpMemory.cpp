@@ -50,8 +50,9 @@ StoredValue WarpMemory::read(const MicroOp &Op, unsigned Part, const DataInteger
   if (Where == Space::Global && mayKnow(Op, Part)) {
     if (std::optional<uint64_t> Entry = ordered(Op, Lane, Address))
       return {*Entry, false};
-    if (std::optional<StoredValue> Known = known(Address))
-      return *Known;
+    if (const std::optional<KnownInteger> Known = known(Address))
+      if (const std::optional<uint64_t> Value = placed(*Known, Op, Part, Address))
+        return {*Value, Known->Scattered};
   }
   // Local memory of different lanes is different memory.
   Origin Seen;
@@ -101,8 +102,10 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
         const bool IsData = FromData >> L & 1;
         if (!IsOrdered) {
           // However far apart the host puts them: runs follow each other.
-          const std::optional<StoredValue> Known = IsLeaf || IsData ? std::nullopt : known(At);
-          Bound = Known ? Known->Bits : runBound(Op, D, At);
+          std::optional<KnownInteger> Known = IsLeaf || IsData ? std::nullopt : known(At);
+          if (Known && Known->Guessed)
+            Known.reset();
+          Bound = Known ? uint64_t(Known->Value) : runBound(Op, D, At);
           MeanRuns |= Bound && !Known;
         }
         const StoredValue V = Bound ? StoredValue{*Bound, IsData} : read(Op, D, Data, Where, L, At);

@@ -70,7 +70,9 @@ private:
   /// The entry of an array of indices that are not random; none: it is a leaf.
   std::optional<uint64_t> ordered(const MicroOp &Op, unsigned Lane, uint64_t Address) const;
   /// The integer at the global \p Address, if that is known.
-  std::optional<StoredValue> known(uint64_t Address) const;
+  std::optional<KnownInteger> known(uint64_t Address) const;
+  /// The same as an index that \p Op loads; \p Known is at most guessed.
+  std::optional<uint64_t> placed(const KnownInteger &Known, const MicroOp &Op, unsigned Part, uint64_t Address) const;
   void load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);
   void store(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, const RegisterFile &R);
   void atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);

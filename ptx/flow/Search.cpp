@@ -52,7 +52,7 @@ public:
       return std::nullopt;
     sort(Out.Tests, [&](const SearchTest &A, const SearchTest &B) { return C.DomFirst[A.Block] < C.DomFirst[B.Block]; });
     Out.First = first();
-    Out.Chain = isWalk(F, C, L);
+    Out.Chain = walkOf(F, C, L).has_value();
     return Out;
   }
 

@@ -14,13 +14,17 @@ class WalkReader {
 public:
   WalkReader(const Function &F, const ControlFlow &C, const Loop &L) : F(F), C(C), L(L) {}
 
-  bool run() const {
-    BitVector Steps = spread(BitVector(F.Registers.size()), /*Loads=*/true);
-    Steps &= carried();
-    if (Steps.none())
-      return false;
-    Steps = spread(std::move(Steps), /*Loads=*/false);
-    return anyInstruction([&](const Instruction &I) { return loads(I) && I.Addr && has(Steps, I.Addr->Reg); });
+  std::optional<Walk> run() const {
+    const BitVector Carried = carried();
+    if (!goesBy(spread(nothing(), Flow::All), Carried))
+      return std::nullopt;
+    const BitVector Values = spread(nothing(), Flow::Values);
+    Walk W;
+    if (goesBy(Values, Carried))
+      return W;
+    W.Plain = plain(Values);
+    W.Decides = any_of(W.Plain, [&](unsigned I) { return F.Body[I].Op == Opcode::Bra; });
+    return W;
   }
 
 private:
@@ -33,21 +37,67 @@ private:
     });
   }
 
-  /// The registers that follow from \p From, and with \p Loads from loads, within a trip or over several.
-  BitVector spread(BitVector From, bool Loads) const {
-    auto follows = [&](const Instruction &I) {
-      return (Loads && loads(I)) || has(From, I.Guard) || any_of(I.Src, [&](const Operand &S) { return has(From, S.Reg); });
-    };
+  enum class Flow {
+    All,
+    NoLoads, ///< of what was there at first
+    Values,  ///< what was loaded, and not what a comparison with it selects
+  };
+
+  BitVector nothing() const { return BitVector(F.Registers.size()); }
+  static bool compares(const Instruction &I) { return I.Op == Opcode::Setp || I.Op == Opcode::Set; }
+
+  static bool hasAny(const BitVector &Set, ArrayRef<Operand> Of) {
+    return any_of(Of, [&](const Operand &O) { return has(Set, O.Reg); });
+  }
+
+  /// Adds what instructions write for which \p Follows holds, until none is new.
+  template <typename FnT> void close(BitVector &Set, FnT Follows) const {
     for (bool Changed = true; Changed;) {
       Changed = false;
       anyInstruction([&](const Instruction &I) {
         for (const Operand &D : I.Dest)
-          if (D.Reg >= 0 && !has(From, D.Reg) && follows(I))
-            From.set(unsigned(D.Reg)), Changed = true;
+          if (D.Reg >= 0 && !has(Set, D.Reg) && Follows(I))
+            Set.set(unsigned(D.Reg)), Changed = true;
         return false;
       });
     }
+  }
+
+  /// The registers that follow from \p From, within a trip or over several.
+  BitVector spread(BitVector From, Flow By) const {
+    close(From, [&](const Instruction &I) {
+      if (By == Flow::Values && compares(I))
+        return false;
+      return (By != Flow::NoLoads && loads(I)) || (By != Flow::Values && has(From, I.Guard)) || hasAny(From, I.Src);
+    });
     return From;
+  }
+
+  /// Whether an address follows from those of \p Steps that a later trip reads.
+  bool goesBy(BitVector Steps, const BitVector &Carried) const {
+    Steps &= Carried;
+    if (Steps.none())
+      return false;
+    Steps = spread(std::move(Steps), Flow::NoLoads);
+    return anyInstruction([&](const Instruction &I) { return loads(I) && I.Addr && has(Steps, I.Addr->Reg); });
+  }
+
+  /// What is decided neither by one of \p Data nor by comparing one.
+  std::vector<unsigned> plain(BitVector Data) const {
+    auto isPredicate = [](const Instruction &I) { return I.Op == Opcode::Setp || I.Ty.K == Type::Pred; };
+    close(Data, [&](const Instruction &I) { return isPredicate(I) && hasAny(Data, I.Src); });
+    std::vector<unsigned> Out;
+    for (unsigned B : L.Blocks)
+      for (unsigned At = C.Blocks[B].Begin; At < C.Blocks[B].End; ++At) {
+        const Instruction &I = F.Body[At];
+        if (I.Op == Opcode::Setp ? !hasAny(Data, I.Src) : I.Op == Opcode::Bra && I.Guard >= 0 && leaves(B) && !has(Data, I.Guard))
+          Out.push_back(At);
+      }
+    return Out;
+  }
+
+  bool leaves(unsigned B) const {
+    return any_of(C.Blocks[B].Succs, [&](unsigned S) { return !is_contained(L.Blocks, S); });
   }
 
   /// Registers that a trip sets and a later one reads.
@@ -69,6 +119,6 @@ private:
 
 } // namespace
 
-bool isWalk(const Function &F, const ControlFlow &C, const Loop &L) { return WalkReader(F, C, L).run(); }
+std::optional<Walk> walkOf(const Function &F, const ControlFlow &C, const Loop &L) { return WalkReader(F, C, L).run(); }
 
 } // namespace restride::ptx

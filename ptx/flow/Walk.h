@@ -4,10 +4,20 @@
 
 #include "ptx/flow/ControlFlow.h"
 
+#include <optional>
+
 namespace restride::ptx {
 
-/// Whether an address in loop \p L follows from what an earlier trip of it
+struct Walk {
+  /// Only comparisons with what was loaded say where it goes on, of places that are computed: it halves a range, or
+  /// goes down a tree whose nodes lie in order.
+  bool Decides = false;
+  /// If it decides: its comparisons, and the branches that leave it, which go by where it is and not by data.
+  std::vector<unsigned> Plain;
+};
+
+/// What loop \p L is if an address in it follows from what an earlier trip
 /// loaded, by data flow. Branches on loaded data do not count.
-bool isWalk(const Function &F, const ControlFlow &C, const Loop &L);
+std::optional<Walk> walkOf(const Function &F, const ControlFlow &C, const Loop &L);
 
 } // namespace restride::ptx

@@ -39,6 +39,24 @@ TEST(Atomics, OperationsAreSectorsOrLanesOfAWord) {
   EXPECT_NEAR(atomicOperations(Integer, lanes(4)), 9, 0.1);
 }
 
+TEST(Atomics, InSharedMemoryLanesOfAWordTakeTurns) {
+  auto cycles = [](ptx::Type::Kind K, unsigned Bits, unsigned Sharing) {
+    ptx::Instruction I = add(K);
+    I.Mem = ptx::Space::Shared;
+    I.Ty.Bits = Bits;
+    EXPECT_TRUE(isSharedAtomic(I));
+    EXPECT_FALSE(isAtomic(I));
+    return sharedAtomicCycles(I, lanes(Sharing, Bits / 8));
+  };
+  for (unsigned Sharing : {1, 4, 32})
+    EXPECT_NEAR(cycles(ptx::Type::Unsigned, 32, Sharing), 1.9, 0.1);
+  EXPECT_NEAR(cycles(ptx::Type::Float, 32, 1), 4.2, 0.3);
+  EXPECT_NEAR(cycles(ptx::Type::Float, 32, 8), 21.5, 1.5);
+  EXPECT_NEAR(cycles(ptx::Type::Float, 32, 32), 85.3, 3);
+  EXPECT_NEAR(cycles(ptx::Type::Unsigned, 64, 4), 17.1, 0.5);
+  EXPECT_NEAR(cycles(ptx::Type::Unsigned, 64, 32), 124.9, 2);
+}
+
 TEST(Atomics, LinesAreThoseThatWarpsHaveInCommon) {
   EXPECT_EQ(atomicLines({{1, 2, 3}}), 3);
   EXPECT_EQ(atomicLines({{1, 2, 3}, {1, 2, 3}}), 3);

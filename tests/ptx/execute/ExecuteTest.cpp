@@ -489,6 +489,138 @@ END: ret;)";
   EXPECT_NEAR(Lanes, 16000, 1600);
 }
 
+/// for (low = 0, high = 4096; high - low > 1; ) p[middle] > x ? high = middle : low = middle;
+const char *const Halves = R"(ld.param.u64 %rd1, [p];
+ld.param.u32 %r9, [n];
+mov.u32 %r8, %tid.x;
+mul.wide.u32 %rd6, %r8, 4;
+add.s64 %rd7, %rd1, %rd6;
+ld.global.f32 %f2, [%rd7+1048576];
+mov.u32 %r1, 0;
+mov.u32 %r2, %r9;
+LOOP: add.s32 %r3, %r1, %r2;
+shr.u32 %r4, %r3, 1;
+mul.wide.u32 %rd2, %r4, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.f32 %f1, [%rd3];
+setp.gt.f32 %p1, %f1, %f2;
+selp.b32 %r2, %r4, %r2, %p1;
+selp.b32 %r1, %r1, %r4, %p1;
+sub.s32 %r5, %r2, %r1;
+setp.gt.s32 %p2, %r5, 1;
+@%p2 bra LOOP;
+mul.wide.u32 %rd4, %r1, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.f32 %f3, [%rd5];
+ld.global.f32 %f4, [%rd5+4];
+ret;)";
+
+TEST(Execute, ADescentPartsLevelByLevel) {
+  Kernel K = fromText(Halves);
+  LaunchFacts L;
+  L.Arguments = {std::nullopt, 4096};
+  WarpTrace T = K.run(L);
+  EXPECT_EQ(T.Loops.at(0).Executed, 12u) << "as many trips as halve the range";
+  EXPECT_TRUE(T.Loops.at(0).Walk);
+  std::vector<std::set<uint64_t>> Places(14);
+  for (const Request &R : T.Requests)
+    if (R.Level)
+      Places.at(R.Level).insert(R.Address.begin(), R.Address.end());
+  EXPECT_EQ(Places[1], std::set<uint64_t>{Range + 2048 * 4}) << "all begin in the middle";
+  EXPECT_EQ(Places[2].size(), 2u);
+  EXPECT_LE(Places[3].size(), 4u);
+  EXPECT_GT(Places[12].size(), 24u);
+  const Request &Low = T.Requests.at(T.Requests.size() - 2), &High = T.Requests.back();
+  EXPECT_EQ(Low.Level, 0);
+  EXPECT_TRUE(Low.DependsOnLoad);
+  for (unsigned Lane = 0; Lane < 32; ++Lane)
+    EXPECT_EQ(High.Address[Lane] - Low.Address[Lane], 4u);
+  ExecuteLimits Few;
+  Few.MaxRequests = 4;
+  EXPECT_EQ(K.run(L, 3, 2, Few).Loops.at(0).Executed, 12u) << "what stands behind it asks where it ended";
+}
+
+/// A loop goes on while what was loaded says so, and asks it before its first trip.
+TEST(Execute, ALoopIsEnteredThatGoesOnAsData) {
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd2, %r1, 64;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r2, [%rd3];
+setp.ne.s32 %p1, %r2, 77;
+@%p1 bra END;
+mov.u32 %r3, 0;
+LOOP: ld.global.f32 %f1, [%rd3+16];
+setp.gt.f32 %p2, %f1, 0f3F800000;
+selp.b32 %r2, %r2, 5, %p2;
+add.s32 %r3, %r3, 1;
+setp.lt.s32 %p3, %r3, 12;
+setp.eq.s32 %p4, %r2, 77;
+and.pred %p5, %p3, %p4;
+@%p5 bra LOOP;
+END: ret;)");
+  WarpTrace T = K.run();
+  EXPECT_EQ(T.Loops.at(0).Entries, 1u);
+  EXPECT_GE(T.Loops.at(0).Executed, 12u);
+}
+
+/// What is loaded without a sign has one if it is compared with one.
+TEST(Execute, NarrowIntegersAreNotNegative) {
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd2, %r1, 2;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.b16 %rs1, [%rd3];
+setp.lt.s16 %p1, %rs1, 0;
+@%p1 bra END;
+ld.global.f32 %f1, [%rd1];
+END: ret;)");
+  for (unsigned Warp = 0; Warp < 4; ++Warp)
+    EXPECT_EQ(K.run({}, 3, Warp).Requests.back().Mask, ~0u);
+}
+
+/// `grids + nuclide * points`, with a nuclide that data give: no program means to overflow.
+TEST(Execute, AnIndexTimesAWidthStaysAnInteger) {
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+ld.param.u32 %r9, [n];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r2, [%rd3];
+mul.lo.s32 %r3, %r2, %r9;
+mul.wide.s32 %rd4, %r3, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.f32 %f1, [%rd5];
+ret;)");
+  LaunchFacts L;
+  L.Arguments = {std::nullopt, 12000};
+  L.Elements = 1 << 22;
+  for (uint64_t Address : activeAddresses(K.run(L).Requests.back())) {
+    EXPECT_LT(Address - Range, uint64_t(1) << 31);
+    EXPECT_EQ((Address - Range) % (12000 * 4), 0u);
+  }
+}
+
+/// A number that only stands for one near its place is an index, but no begin of a run.
+TEST(Execute, AGuessedPlaceIsScaledToItsArray) {
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, %tid.x;
+mov.u32 %r4, %ctaid.x;
+mad.lo.s32 %r1, %r4, 256, %r1;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r2, [%rd3];
+mul.wide.s32 %rd4, %r2, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.f32 %f1, [%rd5+1048576];
+ret;)");
+  LaunchFacts L;
+  L.Known = {[](uint64_t Offset) { return std::optional(KnownInteger{int64_t(Offset / 4), false, true}); }};
+  const Request R = K.run(L).Requests.back();
+  EXPECT_FALSE(R.DependsOnLoad) << "it lies as the threads do";
+  EXPECT_EQ(R.Address[1] - R.Address[0], 4u);
+}
+
 /// Lanes that walk part: each one's data are its own.
 TEST(Execute, LanesThatWalkTossTheirOwnCoins) {
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];

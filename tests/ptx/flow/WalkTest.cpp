@@ -7,23 +7,30 @@
 using namespace restride::ptx;
 using namespace restride::ptx::test;
 
+static bool isWalk(const Function &F, const ControlFlow &C, const Loop &L) { return walkOf(F, C, L).has_value(); }
+static bool isDescent(const Function &F, const ControlFlow &C, const Loop &L) {
+  const std::optional<Walk> W = walkOf(F, C, L);
+  return W && W->Decides;
+}
+
 static bool walk(const std::string &Body) { return ofOnlyLoop(Body, isWalk); }
+static bool descends(const std::string &Body) { return ofOnlyLoop(Body, isDescent); }
 
 TEST(Walk, OfAList) {
   // while (k >= 0) k = p[k];
-  EXPECT_TRUE(walk(R"(ld.param.u64 %rd1, [p];
+  const char *const List = R"(ld.param.u64 %rd1, [p];
 mov.u32 %r1, 0;
 LOOP: mul.wide.s32 %rd2, %r1, 4;
 add.s64 %rd3, %rd1, %rd2;
 ld.global.u32 %r1, [%rd3];
 setp.ge.s32 %p1, %r1, 0;
 @%p1 bra LOOP;
-ret;)"));
+ret;)";
+  EXPECT_TRUE(walk(List));
+  EXPECT_FALSE(descends(List)) << "it goes where it loads";
 }
 
-TEST(Walk, ThatHalvesARange) {
-  // The load decides by a predicate which half goes on.
-  EXPECT_TRUE(walk(R"(ld.param.u64 %rd1, [p];
+static const char *const Halves = R"(ld.param.u64 %rd1, [p];
 mov.u32 %r1, 0;
 mov.u32 %r2, 4096;
 LOOP: add.s32 %r3, %r1, %r2;
@@ -35,6 +42,43 @@ setp.lt.f32 %p1, %f1, 0f3F800000;
 selp.b32 %r1, %r4, %r1, %p1;
 selp.b32 %r2, %r2, %r4, %p1;
 setp.lt.s32 %p2, %r1, %r2;
+@%p2 bra LOOP;
+ret;)";
+
+TEST(Walk, ThatHalvesARange) {
+  // The load decides by a predicate which half goes on.
+  EXPECT_TRUE(walk(Halves));
+  EXPECT_TRUE(descends(Halves)) << "and where it is says when it ends";
+}
+
+TEST(Walk, DownATreeInOrder) {
+  // for (k = 0, d = 0; d < 12; ++d) k = 2 * k + 1 + (p[k] > x);
+  EXPECT_TRUE(descends(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, 0;
+mov.u32 %r2, 0;
+LOOP: mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.f32 %f1, [%rd3];
+setp.gt.f32 %p1, %f1, 0f3F800000;
+selp.b32 %r3, 2, 1, %p1;
+mad.lo.s32 %r1, %r1, 2, %r3;
+add.s32 %r2, %r2, 1;
+setp.lt.s32 %p2, %r2, 12;
+@%p2 bra LOOP;
+ret;)"));
+}
+
+TEST(Walk, ThatDataEndIsNoDescent) {
+  // while (p[k] != 0) k = 2 * k + 1 + (p[k] > x): the same with its end in the data.
+  EXPECT_FALSE(descends(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, 0;
+LOOP: mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r4, [%rd3];
+setp.gt.s32 %p1, %r4, 7;
+selp.b32 %r3, 2, 1, %p1;
+mad.lo.s32 %r1, %r1, 2, %r3;
+setp.ne.s32 %p2, %r4, 0;
 @%p2 bra LOOP;
 ret;)"));
 }
