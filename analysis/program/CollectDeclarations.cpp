@@ -1,3 +1,4 @@
+#include "analysis/program/ContainerSize.h"
 #include "analysis/program/FieldCopyCode.h"
 #include "analysis/program/FunctionVisitor.h"
 #include "analysis/program/Launches.h"
@@ -121,12 +122,24 @@ public:
 
   bool VisitCallExpr(CallExpr *Call) override {
     const FunctionDecl *Callee = Call->getDirectCallee();
-    if (inTemplate() || !Callee || isa<CXXOperatorCallExpr>(Call))
+    if (inTemplate() || !Callee)
       return true;
     const FunctionDecl *Definition = nullptr;
     if (View.isUserCode(Callee->getLocation()) && Callee->hasBody(Definition))
+      U.Facts.CallsOf[Definition->getLocation().getRawEncoding()].push_back(Call);
+    if (const CXXOperatorCallExpr *Operator = dyn_cast<CXXOperatorCallExpr>(Call)) {
+      const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(Callee);
+      if (Operator->getOperator() == OO_Call && Method && Method->getParent()->isLambda() && Callee->hasBody(Definition))
+        for (unsigned I = 1; I < std::min(Call->getNumArgs(), Definition->getNumParams() + 1); ++I)
+          U.Facts.Constructed[Definition->getParamDecl(I - 1)->getLocation().getRawEncoding()].push_back(Call->getArg(I));
+      return true;
+    }
+    if (View.isUserCode(Callee->getLocation()) && Callee->hasBody(Definition))
       for (unsigned I = 0; I < std::min(Call->getNumArgs(), Definition->getNumParams()); ++I)
         U.Facts.Arguments[Definition->getParamDecl(I)->getLocation().getRawEncoding()].push_back(Call->getArg(I));
+    if (const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(Call))
+      if (const ValueDecl *Container = resizedBy(Member))
+        U.Facts.Resized[Container->getLocation().getRawEncoding()].push_back(Member);
     if (const CUDAKernelCallExpr *Launch = dyn_cast<CUDAKernelCallExpr>(Call))
       U.Facts.Launches.push_back(Launch);
     return true;

@@ -1,92 +1,151 @@
 // "points.size()": how many elements the host puts into a std::vector.
+#include "analysis/program/ContainerSize.h"
+
 #include "analysis/program/Evaluate.h"
 #include "analysis/program/HostPlaces.h"
 
-#include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "clang/AST/ParentMapContext.h"
 
 using namespace clang;
 
 namespace restride {
 
-/// Null where it is no variable.
-static const VarDecl *variableOf(const Expr *E) {
-  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E->IgnoreParenImpCasts());
-  return R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+const ValueDecl *containerOf(const Expr *E) {
+  E = E->IgnoreParenImpCasts();
+  const ValueDecl *D = nullptr;
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
+    D = R->getDecl();
+  else if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
+    D = M->getMemberDecl();
+  return D && isa<VarDecl, FieldDecl>(D) && isContainer(D->getType()) ? D : nullptr;
 }
 
-namespace {
+const ValueDecl *resizedBy(const CXXMemberCallExpr *C) {
+  const CXXMethodDecl *M = C->getMethodDecl();
+  const llvm::StringRef Name = M && M->getDeclName().isIdentifier() ? M->getName() : "";
+  const bool Appends = Name == "push_back" || Name == "emplace_back";
+  return Appends || ((Name == "resize" || Name == "assign") && C->getNumArgs()) ? containerOf(C->getImplicitObjectArgument()) : nullptr;
+}
 
-/// Calls of member functions of one variable that give it elements.
-class SizeChanges : public DynamicRecursiveASTVisitor {
-public:
-  explicit SizeChanges(const VarDecl *V) : V(V) {}
+static bool appends(const CXXMemberCallExpr *C) { return C->getMethodDecl()->getName().ends_with("_back"); }
 
-  bool VisitCXXMemberCallExpr(CXXMemberCallExpr *C) override {
-    const CXXMethodDecl *M = C->getMethodDecl();
-    if (!M || !M->getDeclName().isIdentifier() || variableOf(C->getImplicitObjectArgument()) != V)
-      return true;
-    if (M->getName() == "push_back" || M->getName() == "emplace_back")
-      (InLambda ? Unclear : Appends).push_back(C);
-    else if ((M->getName() == "resize" || M->getName() == "assign") && C->getNumArgs())
-      Sizes.push_back(C->getArg(0));
-    return true;
+/// The first of the things around \p S in its function for which \p Is holds; null: none.
+template <typename FnT> static const Stmt *firstAround(const Stmt *S, ASTContext &Context, FnT Is) {
+  DynTypedNode Node = DynTypedNode::create(*S);
+  for (;;) {
+    auto Parents = Context.getParents(Node);
+    if (Parents.empty())
+      return nullptr;
+    Node = Parents[0];
+    if (const Stmt *Parent = Node.get<Stmt>(); Parent && Is(Parent))
+      return Parent;
   }
-  bool TraverseLambdaExpr(LambdaExpr *L) override {
-    bool Outer = std::exchange(InLambda, true);
-    bool Goes = DynamicRecursiveASTVisitor::TraverseLambdaExpr(L);
-    InLambda = Outer;
-    return Goes;
+}
+
+/// `while (v.size() < n)` around what appends to \p D: n. Null: there is none.
+static const Expr *filledTo(const CXXMemberCallExpr *Append, const ValueDecl *D, ASTContext &Context) {
+  const Expr *Limit = nullptr;
+  firstAround(Append, Context, [&](const Stmt *S) {
+    const WhileStmt *While = dyn_cast<WhileStmt>(S);
+    const BinaryOperator *B = While ? dyn_cast<BinaryOperator>(While->getCond()->IgnoreParenImpCasts()) : nullptr;
+    const CXXMemberCallExpr *Size =
+        B && (B->getOpcode() == BO_LT || B->getOpcode() == BO_NE) ? dyn_cast<CXXMemberCallExpr>(B->getLHS()->IgnoreParenCasts()) : nullptr;
+    if (Size && Size->getMethodDecl() && Size->getMethodDecl()->getDeclName().isIdentifier() && Size->getMethodDecl()->getName() == "size" &&
+        containerOf(Size->getImplicitObjectArgument()) == D)
+      Limit = B->getRHS();
+    return Limit != nullptr;
+  });
+  return Limit;
+}
+
+/// The variable that \p F returns in the end; null: it is no variable.
+static const VarDecl *returnedVariable(const FunctionDecl *F) {
+  const FunctionDecl *Definition = nullptr;
+  const CompoundStmt *Body = F && F->hasBody(Definition) ? dyn_cast<CompoundStmt>(Definition->getBody()) : nullptr;
+  const ReturnStmt *Return = Body && !Body->body_empty() ? dyn_cast<ReturnStmt>(Body->body_back()) : nullptr;
+  return Return && Return->getRetValue() ? dyn_cast_or_null<VarDecl>(containerOf(Return->getRetValue()->IgnoreUnlessSpelledInSource())) : nullptr;
+}
+
+std::optional<Estimate> Evaluator::initialSize(const Expr *Init, Frame In) const {
+  Init = Init->IgnoreUnlessSpelledInSource();
+  if (const InitListExpr *List = dyn_cast<InitListExpr>(Init)) // {a, b, c}
+    return Estimate{int64_t(List->getNumInits()), false};
+  if (const CXXStdInitializerListExpr *List = dyn_cast<CXXStdInitializerListExpr>(Init))
+    return initialSize(List->getSubExpr(), In.deeper());
+  if (const CXXFunctionalCastExpr *Cast = dyn_cast<CXXFunctionalCastExpr>(Init))
+    return initialSize(Cast->getSubExpr(), In.deeper());
+  if (const CallExpr *Call = dyn_cast<CallExpr>(Init)) {
+    const FunctionDecl *F = Call->getDirectCallee();
+    const VarDecl *Returned = returnedVariable(F);
+    return Returned ? containerSize(Returned, In.into(F, llvm::ArrayRef(Call->getArgs(), Call->getNumArgs()))) : std::nullopt;
   }
-
-  std::vector<const Expr *> Appends, Sizes, Unclear;
-
-private:
-  const VarDecl *V;
-  bool InLambda = false;
-};
-
-} // namespace
-
-std::optional<Estimate> Evaluator::containerSize(const VarDecl *V, Frame In) const {
-  if (!V || !isContainer(V->getType()) || In.Depth > MaxDepth)
+  if (const ValueDecl *Other = containerOf(Init))
+    return containerSize(Other, In.deeper());
+  const CXXConstructExpr *C = dyn_cast<CXXConstructExpr>(Init);
+  if (!C)
     return std::nullopt;
-  if (isa<ParmVarDecl>(V) || V->getType()->isReferenceType()) {
-    auto At = Facts.Arguments.find(V->getLocation().getRawEncoding());
-    if (At == Facts.Arguments.end() || At->second.size() != 1)
-      return std::nullopt;
-    return containerSize(variableOf(At->second.front()), In.deeper());
-  }
-  if (auto At = Integers.find(V); At != Integers.end())
-    return At->second;
-  Integers[V] = std::nullopt; // for (i = 0; i < v.size(); ++i) v.push_back(i): not through itself
-  std::optional<Estimate> Size;
-  const Expr *Init = V->getInit() ? V->getInit()->IgnoreUnlessSpelledInSource() : nullptr;
-  if (const CXXConstructExpr *C = dyn_cast_or_null<CXXConstructExpr>(Init); C && C->getNumArgs()) {
-    const Expr *First = C->getArg(0);
-    Size = First->getType()->isIntegerType() ? integer(First, In.deeper()) : containerSize(variableOf(First), In.deeper());
-  }
-  const FunctionDecl *F = dyn_cast<FunctionDecl>(V->getDeclContext());
-  if (F && F->hasBody()) {
-    SizeChanges G(V);
-    G.TraverseStmt(F->getBody());
-    for (const Expr *E : G.Sizes)
-      if (std::optional<Estimate> To = integer(E, In.deeper()); To && (!Size || To->Value > Size->Value))
+  if (!C->getNumArgs() || isa<CXXDefaultArgExpr>(C->getArg(0)))
+    return Estimate{0, false};
+  const Expr *First = C->getArg(0);
+  return First->getType()->isIntegerType() ? integer(First, In.deeper()) : initialSize(First, In.deeper());
+}
+
+std::optional<Estimate> Evaluator::resizedTo(const ValueDecl *D, std::optional<Estimate> Size, Frame In) const {
+  const auto At = Facts.Resized.find(D->getLocation().getRawEncoding());
+  if (At == Facts.Resized.end())
+    return Size;
+  double Appended = 0;
+  for (const CXXMemberCallExpr *C : At->second) {
+    const Expr *Limit = appends(C) ? filledTo(C, D, Context) : C->getArg(0);
+    if (Limit) {
+      if (const std::optional<Estimate> To = integer(Limit, In.deeper()); To && (!Size || To->Value > Size->Value))
         Size = To;
-    double Appended = 0;
-    bool Counted = G.Unclear.empty();
-    for (const Expr *E : G.Appends)
-      Appended += timesExecuted(E, Context, &Counted);
+      continue;
+    }
+    bool Counted = !firstAround(C, Context, [](const Stmt *S) { return isa<LambdaExpr>(S); });
+    Appended += timesExecuted(C, Context, &Counted);
     if (!Counted)
-      Size.reset();
-    else if (Appended > 0 && Appended < 1e15)
-      Size = Estimate{int64_t(Appended) + (Size ? Size->Value : 0), true};
+      return std::nullopt;
   }
+  constexpr double Largest = 1e15;
+  if (Appended > 0 && Appended < Largest)
+    Size = Estimate{int64_t(Appended) + (Size ? Size->Value : 0), true};
+  return Size;
+}
+
+std::optional<Estimate> Evaluator::containerSize(const ValueDecl *D, Frame In) const {
+  if (!D || !isContainer(D->getType()) || In.Depth > MaxDepth)
+    return std::nullopt;
+  const unsigned Place = D->getLocation().getRawEncoding();
+  if (isa<ParmVarDecl>(D) || D->getType()->isReferenceType()) {
+    const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D);
+    if (const Expr *Given = P ? In.argument(P) : nullptr)
+      return containerSize(containerOf(Given), In.around());
+    auto At = Facts.Arguments.find(Place);
+    return At == Facts.Arguments.end() || At->second.size() != 1 ? std::nullopt : containerSize(containerOf(At->second.front()), In.deeper());
+  }
+  const bool Remember = !In.Callee && Trial.empty();
+  if (auto At = Containers.find(D); At != Containers.end() && (Remember || !At->second))
+    return At->second;
+  Containers[D] = std::nullopt; // for (i = 0; i < v.size(); ++i) v.push_back(i): not through itself
+  std::optional<Estimate> Size;
+  if (const VarDecl *V = dyn_cast<VarDecl>(D)) {
+    if (V->getInit())
+      Size = initialSize(V->getInit(), In.deeper());
+  } else if (auto At = Facts.MemberValues.find(Place); At != Facts.MemberValues.end()) {
+    for (const Expr *Given : At->second)
+      if (const std::optional<Estimate> Next = initialSize(Given, Frame{{}, {}, nullptr, In.Depth + 1}); Next && (!Size || Next->Value > Size->Value))
+        Size = Next;
+  }
+  Size = resizedTo(D, Size, In);
+  if (Size && Size->Value == 0) // filled in a way that is not seen
+    Size.reset();
   if (Size)
     Size->Assumed = true;
-  if (Trial.empty())
-    Integers[V] = Size;
+  if (Remember)
+    Containers[D] = Size;
   else
-    Integers.erase(V);
+    Containers.erase(D);
   return Size;
 }
 

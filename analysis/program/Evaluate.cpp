@@ -1,4 +1,7 @@
 #include "analysis/program/Evaluate.h"
+
+#include "analysis/program/ContainerSize.h"
+#include "analysis/program/GpuProperties.h"
 #include "analysis/program/PartUse.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -60,6 +63,9 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
   const VarDecl *Definition = nullptr;
   const Expr *Init = V->getAnyInitializer(Definition);
   std::optional<EstimateOf<T>> Value = Init ? value<T>(Init, In.deeper()) : std::nullopt;
+  if constexpr (std::is_same_v<T, int64_t>)
+    if (const std::optional<int64_t> OfGpu = gpuAttribute(V, Facts, Context))
+      return Estimate{*OfGpu, true};
   if (!Value) // "int n; ... n = 4096;"
     if (auto At = Facts.Assigned.find(Key); At != Facts.Assigned.end())
       for (const Expr *E : At->second)
@@ -87,8 +93,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
   llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
   if constexpr (std::is_same_v<T, int64_t>)
     if (const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C); Member && Name == "size" && !C->getNumArgs())
-      if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Member->getImplicitObjectArgument()->IgnoreParenImpCasts()))
-        return containerSize(dyn_cast<VarDecl>(R->getDecl()), In);
+      return containerSize(containerOf(Member->getImplicitObjectArgument()), In);
   bool Min = Name == "min" || Name == "fmin" || Name == "fminf", Max = Name == "max" || Name == "fmax" || Name == "fmaxf";
   if ((Min || Max) && C->getNumArgs() == 2) {
     std::optional<EstimateOf<T>> L = value<T>(C->getArg(0), In.deeper()), R = value<T>(C->getArg(1), In.deeper());

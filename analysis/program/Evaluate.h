@@ -31,12 +31,14 @@ public:
   std::optional<Estimate> integer(const clang::Expr *E, const Part &P, const clang::FieldDecl *F) const { return partOrMember<int64_t>(E, P, F); }
   std::optional<RealEstimate> real(const clang::Expr *E, const Part &P, const clang::FieldDecl *F) const { return partOrMember<double>(E, P, F); }
   /// Elements of the container \p V.
-  std::optional<Estimate> elements(const clang::VarDecl *V) const { return containerSize(V, Frame()); }
+  std::optional<Estimate> elements(const clang::ValueDecl *Container) const { return containerSize(Container, Frame()); }
   /// A grid or block size: an integer or a dim3. Zeros where unknown.
   void dimensions(const clang::Expr *E, uint64_t Out[3], bool &Assumed) const { dimensions(E, Out, Assumed, Frame()); }
   /// How often the loops around \p E run it; loops that cannot be counted
   /// count as UnknownLoopTrips, and make \p Counted false.
   double timesExecuted(const clang::Stmt *E, clang::ASTContext &Context, bool *Counted = nullptr) const;
+  /// The same in all calls of the function, or lambda, that it stands in.
+  double timesInAllCalls(const clang::Stmt *E) const;
 
   /// The loop \p For, if its counter moves by a step from one known number to another.
   struct CountedLoop {
@@ -50,6 +52,7 @@ public:
   static constexpr unsigned MaxDepth = 32; ///< of expressions in each other
 
 private:
+  double timesCalled(const clang::FunctionDecl *F) const;
   /// The call whose function is being evaluated, and what it was called in.
   struct Frame {
     const clang::FunctionDecl *Callee = nullptr; ///< null: outside of any
@@ -71,8 +74,11 @@ private:
   /// After "x *= 2", "++x" or "x = …".
   std::optional<Estimate> updated(const clang::Expr *Update, Estimate Old, Frame In) const;
   static std::optional<Estimate> applied(clang::BinaryOperatorKind Op, Estimate L, Estimate R);
-  /// Elements of a std::vector, by its constructor, resize, assign and push_back.
-  std::optional<Estimate> containerSize(const clang::VarDecl *V, Frame In) const;
+  // ContainerSize.cpp
+  /// Elements of a std::vector, a variable or a member of whatever object, by its constructor, resize, assign and push_back.
+  std::optional<Estimate> containerSize(const clang::ValueDecl *D, Frame In) const;
+  std::optional<Estimate> initialSize(const clang::Expr *Init, Frame In) const;
+  std::optional<Estimate> resizedTo(const clang::ValueDecl *D, std::optional<Estimate> Size, Frame In) const;
   /// min and max, ceil and floor, and functions of one return.
   template <typename T> std::optional<EstimateOf<T>> call(const clang::CallExpr *C, Frame In) const;
   void dimensions(const clang::Expr *E, uint64_t Out[3], bool &Assumed, Frame In) const;
@@ -93,7 +99,9 @@ private:
   /// Variables outside of calls that were evaluated: `b = a + a; c = b + b; …` looks at each once.
   mutable std::map<const clang::VarDecl *, std::optional<Estimate>> Integers;
   mutable std::map<const clang::VarDecl *, std::optional<RealEstimate>> Reals;
+  mutable std::map<const clang::ValueDecl *, std::optional<Estimate>> Containers; ///< and how many elements they have
   mutable std::map<const clang::VarDecl *, Estimate> Trial; ///< in a loop that is being followed
+  mutable std::map<const clang::FunctionDecl *, double> Called; ///< how often
   mutable unsigned StepsLeft = 1 << 16;                     ///< of such loops, all together
   mutable unsigned PartsLeft = 1 << 18;                     ///< steps to parts of objects, all together
   mutable std::set<std::pair<const clang::Decl *, Part>> Active; ///< parts of objects, and members, that are being evaluated

@@ -44,6 +44,7 @@ struct Fill {
   bool Shuffled = false;
   /// Neighbouring entries lead to places far apart.
   bool Scattered = false;
+  bool Guessed = false; ///< it only stands for one that lies as near its place
 
   /// The trips that write the integer at \p Offset; none: another one does, or nobody.
   std::optional<std::vector<uint64_t>> tripsAt(uint64_t Offset) const;

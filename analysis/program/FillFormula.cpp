@@ -5,6 +5,8 @@
 #include "clang/Basic/SourceManager.h"
 #include "llvm/ADT/StringSwitch.h"
 
+#include <cmath>
+
 using namespace clang;
 
 namespace restride {
@@ -55,8 +57,7 @@ bool FillFormula::standsInside(SourceLocation L) const {
   return Outermost && !Manager.isBeforeInTranslationUnit(L, Outermost->getBeginLoc()) && !Manager.isBeforeInTranslationUnit(Outermost->getEndLoc(), L);
 }
 
-/// \p R, a reference to a number, is not only read.
-static bool isWritten(const DeclRefExpr *R, ASTContext &Context) {
+bool isWritten(const DeclRefExpr *R, ASTContext &Context) {
   const Expr *Child = R;
   for (;;) {
     auto Parents = Context.getParents(*Child);
@@ -80,8 +81,11 @@ bool FillFormula::changesInside(const VarDecl *V) const {
 bool FillFormula::varies(const Stmt *S, unsigned Depth) {
   if (Depth > MaxDepth)
     return true;
-  if (const CallExpr *C = dyn_cast<CallExpr>(S); C && drawsAtRandom(C))
-    return true;
+  if (const CallExpr *C = dyn_cast<CallExpr>(S)) {
+    const bool TakesNothing = C->getNumArgs() == (isa<CXXOperatorCallExpr>(C) ? 1 : 0);
+    if (drawsAtRandom(C) || (TakesNothing && C->getType()->isRealFloatingType())) // a generator's next number
+      return true;
+  }
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(S)) {
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
     if (!V)
@@ -210,6 +214,50 @@ uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
   return Out;
 }
 
+bool FillFormula::isDrawn(const Expr *Real, unsigned Depth) const {
+  Real = Real->IgnoreParenImpCasts();
+  if (Depth > MaxDepth || !Real->getType()->isFloatingType())
+    return false;
+  if (const CallExpr *C = dyn_cast<CallExpr>(Real)) {
+    const FunctionDecl *F = C->getDirectCallee();
+    const llvm::StringRef Name = F && F->getDeclName().isIdentifier() ? F->getName() : "";
+    const bool KeepsShares = llvm::StringSwitch<bool>(Name).Cases({"sqrt", "sqrtf", "pow", "powf", "fabs", "fabsf"}, true).Default(false);
+    if (KeepsShares)
+      return C->getNumArgs() > 0 && isDrawn(C->getArg(0), Depth + 1);
+    return drawsAtRandom(C) || !F || !Context.getSourceManager().isInSystemHeader(F->getLocation());
+  }
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Real)) {
+    const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
+    return V && V->isLocalVarDecl() && V->getInit() && !changesInside(V) && isDrawn(V->getInit(), Depth + 1);
+  }
+  const BinaryOperator *B = dyn_cast<BinaryOperator>(Real);
+  if (!B)
+    return false;
+  if (B->getOpcode() == BO_Mul) // of two shares, and the share of a share
+    return isDrawn(B->getLHS(), Depth + 1) && isDrawn(B->getRHS(), Depth + 1);
+  return B->getOpcode() == BO_Sub && isDrawn(B->getRHS(), Depth + 1); // 1 - draw()
+}
+
+std::optional<uint32_t> FillFormula::cutShare(const Expr *Real, unsigned Depth) {
+  const BinaryOperator *B = dyn_cast<BinaryOperator>(Real->IgnoreParenCasts());
+  if (!B || (B->getOpcode() != BO_Mul && B->getOpcode() != BO_Add))
+    return std::nullopt;
+  constexpr double Largest = 0x1p62;
+  for (auto [Share, Number] : {std::pair(B->getLHS(), B->getRHS()), std::pair(B->getRHS(), B->getLHS())}) {
+    const std::optional<RealEstimate> Known = varies(Number, Depth) ? std::nullopt : Values.real(Number);
+    if (!Known || !(std::abs(Known->Value) < Largest))
+      continue;
+    if (B->getOpcode() == BO_Add) {
+      if (const std::optional<uint32_t> Rest = cutShare(Share, Depth + 1))
+        return binary(FillNode::Op::Add, *Rest, constant(int64_t(Known->Value)));
+    } else if (Known->Value >= 1 && isDrawn(Share, Depth)) {
+      const uint32_t Any = push({FillNode::Op::Unknown, 64, true});
+      return binary(FillNode::Op::Rem, Any, constant(int64_t(std::ceil(Known->Value))));
+    }
+  }
+  return std::nullopt;
+}
+
 uint32_t FillFormula::add(const Expr *E, unsigned Depth) {
   if (Depth > MaxDepth || Nodes.size() > MaxNodes || E->isValueDependent())
     return unknown(E);
@@ -234,7 +282,8 @@ uint32_t FillFormula::add(const Expr *E, unsigned Depth) {
       return C->getCastKind() == CK_IntegralCast ? typed(C->getType(), FillNode::Op::Convert, A) : A;
     }
     Draws |= anyDraw(E);
-    return unknown(E);
+    const std::optional<uint32_t> Share = C->getCastKind() == CK_FloatingToIntegral ? cutShare(C->getSubExpr(), Depth) : std::nullopt;
+    return Share ? typed(C->getType(), FillNode::Op::Convert, *Share) : unknown(E);
   }
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
     return variable(R, Depth);

@@ -30,6 +30,10 @@ private:
   uint32_t operation(const clang::BinaryOperator *B, unsigned Depth);
   uint32_t element(const clang::ArraySubscriptExpr *S, unsigned Depth);
   uint32_t call(const clang::CallExpr *C, unsigned Depth);
+  /// Adds the integer that \p Real is cut to, if it is a share of a number that is known: `lowest + draw() * count`.
+  std::optional<uint32_t> cutShare(const clang::Expr *Real, unsigned Depth);
+  /// A number of which nothing is known but that a function gives it, and so most likely one from 0 to 1.
+  bool isDrawn(const clang::Expr *Real, unsigned Depth) const;
   /// The value is another one in another trip.
   bool varies(const clang::Stmt *S, unsigned Depth);
   bool changesInside(const clang::VarDecl *V) const;
@@ -43,6 +47,9 @@ private:
   const UnitFacts &Facts;
   clang::ASTContext &Context;
 };
+
+/// \p R, a reference to a number, is not only read.
+bool isWritten(const clang::DeclRefExpr *R, clang::ASTContext &Context);
 
 /// A call that gives a random number: rand(), a distribution of the C++ library.
 bool drawsAtRandom(const clang::CallExpr *C);

@@ -68,7 +68,7 @@ static void addObject(Launch &Out, unsigned Position, const ParmVarDecl *Paramet
 
 static void addLaunch(Launch &Out, const CUDAKernelCallExpr *Call, const Evaluator &Values, ASTContext &Context) {
   Out.Launched = true;
-  Out.Calls = Values.timesExecuted(Call, Context);
+  Out.Calls = Values.timesInAllCalls(Call);
   const CallExpr *Config = Call->getConfig();
   bool GridAssumed = false, BlockAssumed = false;
   if (Config && Config->getNumArgs() >= 2) {

@@ -2,6 +2,7 @@
 // steps in structs, `Grid g = {64, 1.0f / 64}`.
 
 #include "analysis/program/Evaluate.h"
+#include "analysis/program/GpuProperties.h"
 #include "analysis/program/PartUse.h"
 
 #include "clang/AST/ExprCXX.h"
@@ -36,6 +37,9 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::member(const Membe
   if (const VarDecl *Static = dyn_cast<VarDecl>(M->getMemberDecl()))
     return variable<T>(Static, In.deeper());
   const FieldDecl *F = dyn_cast<FieldDecl>(M->getMemberDecl());
+  if constexpr (std::is_same_v<T, int64_t>)
+    if (const std::optional<int64_t> OfGpu = F ? gpuProperty(F) : std::nullopt)
+      return Estimate{*OfGpu, true};
   if (!F || (std::is_same_v<T, int64_t> && !F->getType()->isIntegralOrEnumerationType()))
     return std::nullopt;
   Part P;

@@ -2,6 +2,7 @@
 // any object, are collected; a way to change it that is none of them makes it unclear.
 
 #include "analysis/program/FunctionVisitor.h"
+#include "analysis/program/HostPlaces.h"
 #include "analysis/program/UnitVisitor.h"
 
 #include "clang/AST/ParentMapContext.h"
@@ -29,6 +30,8 @@ public:
 
   bool VisitMemberExpr(MemberExpr *E) override {
     const FieldDecl *F = dyn_cast<FieldDecl>(E->getMemberDecl());
+    if (F && F->getType()->isIntegerType())
+      usedAs(E, F, 0);
     if (inTemplate() || !F)
       return true;
     auto Parents = Context.getParents(*E);
@@ -39,6 +42,12 @@ public:
       given(F, B->getRHS());
     else if (F->getType()->isArithmeticType() && (!Cast || Cast->getCastKind() != CK_LValueToRValue))
       unclear(F);
+    return true;
+  }
+
+  bool VisitDeclRefExpr(DeclRefExpr *R) override {
+    if (auto At = Copies.find(R->getDecl()->getLocation().getRawEncoding()); At != Copies.end())
+      usedAs(R, At->second.first, At->second.second);
     return true;
   }
 
@@ -79,8 +88,50 @@ public:
   }
 
 private:
+  /// Where the value of \p E goes, which is that of \p F.
+  void usedAs(const Expr *E, const FieldDecl *F, unsigned Depth) {
+    constexpr unsigned MostHops = 8, MostCopies = 2;
+    const unsigned Key = F->getLocation().getRawEncoding();
+    DynTypedNode Node = DynTypedNode::create(*E);
+    const Stmt *Child = E;
+    for (unsigned Hop = 0; Hop < MostHops; ++Hop) {
+      auto Parents = Context.getParents(Node);
+      if (Parents.empty())
+        return;
+      Node = Parents[0];
+      if (const VarDecl *V = Node.get<VarDecl>()) { // int left = face.left;
+        auto Loop = Context.getParents(*V);
+        auto Around = Loop.empty() ? Loop : Context.getParents(Loop[0]);
+        if (!Around.empty() && Around[0].get<ForStmt>())
+          Facts.Bounds.insert(Key);
+        else if (Depth < MostCopies)
+          Copies[V->getLocation().getRawEncoding()] = {F, Depth + 1};
+        return;
+      }
+      const Stmt *Parent = Node.get<Stmt>();
+      if (!Parent)
+        return;
+      if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(Parent); S && S->getIdx() == Child) {
+        if (S->getBase()->IgnoreParenImpCasts()->getType()->isPointerType()) // and no array in a record
+          Facts.Subscripts.insert(Key);
+        return;
+      }
+      if (const ForStmt *For = dyn_cast<ForStmt>(Parent)) {
+        if (For->getInit() == Child || For->getCond() == Child)
+          Facts.Bounds.insert(Key);
+        return;
+      }
+      if (!isa<Expr>(Parent) || isa<CallExpr, MemberExpr>(Parent))
+        return;
+      Child = Parent;
+    }
+  }
+
+  /// Variables that begin as a member's value.
+  std::map<unsigned, std::pair<const FieldDecl *, unsigned>> Copies;
+
   void given(const FieldDecl *F, const Expr *Value) {
-    if (F->getType()->isArithmeticType())
+    if (F->getType()->isArithmeticType() || isContainer(F->getType()))
       Facts.MemberValues[F->getLocation().getRawEncoding()].push_back(Value);
   }
   void unclear(const FieldDecl *F) {

@@ -45,7 +45,7 @@ static void evaluateCalls(Unit &U, unsigned UnitId, Flow &Graph, const Evaluator
     NodeFacts &Node = Graph.facts(Call.Node);
     QualType Element = Graph.type(Node.Record);
     HostCall &Site = Node.Sites.Calls[Call.Index];
-    Site.Times = Values.timesExecuted(Call.E, Context);
+    Site.Times = Values.timesInAllCalls(Call.E);
     if (!Call.Bytes)
       continue;
     if (std::optional<Estimate> Bytes = Values.integer(Call.Bytes)) {

@@ -1,5 +1,6 @@
 // How often the host's loops run what is in them.
 
+#include "analysis/program/ContainerSize.h"
 #include "analysis/program/Evaluate.h"
 
 #include "clang/AST/ParentMapContext.h"
@@ -95,7 +96,10 @@ double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx, bool *Counted) c
         std::optional<CountedLoop> Loop = countedLoop(For);
         return Loop ? double(Loop->Trips) : Unknown();
       }();
-    else if (Parent && isa<WhileStmt, DoStmt, CXXForRangeStmt>(Parent) && isa_and_nonnull<CompoundStmt>(Child))
+    else if (const CXXForRangeStmt *Range = dyn_cast_or_null<CXXForRangeStmt>(Parent); Range && Range->getBody() == Child) {
+      const std::optional<Estimate> Elements = elements(containerOf(Range->getRangeInit()));
+      Times *= Elements ? double(Elements->Value) : Unknown();
+    } else if (Parent && isa<WhileStmt, DoStmt>(Parent) && isa_and_nonnull<CompoundStmt>(Child))
       // do { ... } while (0) is how macros wrap statements.
       Times *= isa<DoStmt>(Parent) && cast<DoStmt>(Parent)->getCond()->isIntegerConstantExpr(Ctx) ? 1 : Unknown();
     if (Parent)
@@ -103,5 +107,35 @@ double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx, bool *Counted) c
   }
   return std::max(1.0, Times);
 }
+
+/// The function, or lambda, whose body \p S stands in; null: none.
+static const FunctionDecl *functionAround(const Stmt *S, ASTContext &Context) {
+  DynTypedNode Node = DynTypedNode::create(*S);
+  for (;;) {
+    auto Parents = Context.getParents(Node);
+    if (Parents.empty())
+      return nullptr;
+    Node = Parents[0];
+    if (const FunctionDecl *F = Node.get<FunctionDecl>())
+      return F;
+    if (const LambdaExpr *L = Node.get<LambdaExpr>())
+      return L->getCallOperator();
+  }
+}
+
+double Evaluator::timesCalled(const FunctionDecl *F) const {
+  const auto At = F ? Facts.CallsOf.find(F->getLocation().getRawEncoding()) : Facts.CallsOf.end();
+  if (At == Facts.CallsOf.end()) // main, or nobody is seen
+    return 1;
+  if (auto [Known, New] = Called.try_emplace(F, 1); !New) // also where it calls itself
+    return Known->second;
+  constexpr double Most = 1e12;
+  double Times = 0;
+  for (const CallExpr *C : At->second)
+    Times += timesInAllCalls(C);
+  return Called[F] = std::min(Most, Times);
+}
+
+double Evaluator::timesInAllCalls(const Stmt *S) const { return timesExecuted(S, Context) * timesCalled(functionAround(S, Context)); }
 
 } // namespace restride

@@ -62,15 +62,21 @@ struct UnitFacts {
   std::map<unsigned, AliasFacts> Aliases;
   /// All arguments given to a parameter (by its place), over all calls seen.
   std::map<unsigned, std::vector<const clang::Expr *>> Arguments;
-  /// The same of constructors, which may be called in ways that are not seen.
+  /// The same of constructors and lambdas, which may be called in ways that are not seen.
   std::map<unsigned, std::vector<const clang::Expr *>> Constructed;
   std::set<unsigned> CalledUnseen; ///< and parameters that calls through a pointer may give others
   /// Everything assigned to a variable after its initialisation.
   std::map<unsigned, std::vector<const clang::Expr *>> Assigned;
-  /// Everything assigned to a member (place of declaration), in all objects.
+  /// Everything assigned to a member (place of declaration), in all objects; of containers, what they begin as.
   std::map<unsigned, std::vector<const clang::Expr *>> MemberValues;
   std::set<unsigned> UnclearMembers; ///< and those that may get other values
+  /// Members (place of declaration) that are used as subscripts, and that loops begin with or go up to.
+  std::set<unsigned> Subscripts, Bounds;
+  /// Calls that give elements to a std::vector, a variable or a member (place of declaration).
+  std::map<unsigned, std::vector<const clang::CXXMemberCallExpr *>> Resized;
   std::vector<const clang::CUDAKernelCallExpr *> Launches;
+  /// Calls that are seen of a function or lambda (place of its definition).
+  std::map<unsigned, std::vector<const clang::CallExpr *>> CallsOf;
   /// References inside templates (offset and node), and those which an
   /// instantiation explained.
   std::vector<std::pair<clang::SourceLocation, NodeId>> InTemplates;

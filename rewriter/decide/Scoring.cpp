@@ -36,7 +36,7 @@ static ptx::KnownIntegers knownIntegers(llvm::ArrayRef<Fill> Fills) {
   return [Fills](uint64_t Offset) -> std::optional<ptx::KnownInteger> {
     for (const Fill &F : Fills)
       if (std::optional<std::vector<uint64_t>> Trips = F.tripsAt(Offset))
-        return F.Shuffled ? std::nullopt : std::optional(ptx::KnownInteger{F.value(*Trips), F.Scattered});
+        return F.Shuffled ? std::nullopt : std::optional(ptx::KnownInteger{F.value(*Trips), F.Scattered, F.Guessed});
     return std::nullopt;
   };
 }

@@ -122,6 +122,68 @@ static Launch appended(const std::string &Fill) {
   return P.Launches.empty() ? Launch() : P.Launches[0];
 }
 
+TEST(HostFills, takeAShareOfANumberToLieBelowIt) {
+  const std::string Draw = "auto draw = [&seed] { seed = seed * 1664525u + 1013904223u; return (seed >> 8) / 16777216.0f; }; ";
+  auto of = [&](const std::string &Value) { return launchOf("unsigned seed = 7; " + Draw + "for (int i = 0; i < n; ++i) h[i] = " + Value + ";"); };
+  for (int I : {3, 500}) {
+    EXPECT_LT(at(of("(int)(draw() * 50)"), 4 * I).value_or(50), 50);
+    EXPECT_LT(at(of("int(n / 20 * (1 - draw()))"), 4 * I).value_or(50), 50);
+    const int64_t Above = at(of("(int)(3 + draw() * 4.5)"), 4 * I).value_or(0);
+    EXPECT_GE(Above, 3);
+    EXPECT_LT(Above, 8);
+  }
+  // No share of it: a length, and what may be negative.
+  EXPECT_TRUE(of("(int)(sqrt(i) * 50)").Fills.empty());
+  EXPECT_TRUE(of("(int)(draw() - 50)").Fills.empty());
+}
+
+/// Contacts that \p Host puts into parts, from where a function that is not followed takes them.
+static Launch contactsOf(const std::string &Host, const std::string &Kernel = "b[p[i].a].x += b[p[i].b].x;") {
+  Program P = programOf(Head + ("struct Body { float x, y; }; struct Contact { int a, b; float depth; };\n"
+    "std::vector<Contact> joined(std::vector<std::vector<Contact>> &);\n"
+    "__global__ void k(const Contact *p, Body *b, int n) { int i = n; if (i < n) { " + Kernel) + R"( } }
+    int main(int argc, char **argv) {
+      int n = argc > 1 ? atoi(argv[1]) : 1000;
+      unsigned seed = 7;
+      auto draw = [&seed] { seed = seed * 1664525u + 1013904223u; return seed >> 8; };
+      std::vector<std::vector<Contact>> parts(n);
+      )" + Host + R"(
+      std::vector<Contact> all = joined(parts);
+      Contact *d;
+      Body *b;
+      cudaMalloc((void **)&d, all.size() * sizeof(Contact));
+      cudaMalloc((void **)&b, n * sizeof(Body));
+      cudaMemcpy(d, all.data(), all.size() * sizeof(Contact), cudaMemcpyHostToDevice);
+      k<<<4, 256>>>(d, b, (int)all.size());
+    })");
+  EXPECT_EQ(P.Launches.size(), 1u);
+  return P.Launches.empty() ? Launch() : P.Launches[0];
+}
+
+TEST(HostFills, lieNearTheirPlaceIfCountersMakeThem) {
+  const std::string Loop = "for (int i = 0; i < n; ++i) { ";
+  const Launch L = contactsOf(Loop + "const int j = i / 10 * 10 + i % 3; if (j > 4) parts[j].push_back({i, j, 0}); }");
+  for (int Offset : {0, 4}) {
+    const int64_t Place = at(L, 12 * 700 + Offset).value_or(-1);
+    EXPECT_GE(Place, 700);
+    EXPECT_LT(Place, 708);
+  }
+  ASSERT_EQ(L.Fills.at(0).size(), 2u);
+  EXPECT_TRUE(L.Fills[0][0].Guessed);
+  EXPECT_EQ(L.Notes.back(), "integers in 'p.a', 'p.b' lie as near each other as the loops that make them say");
+  // By a lambda and its arguments, a table, and a little noise.
+  EXPECT_EQ(contactsOf("std::vector<int> number(n); auto add = [&](int a, int b) { parts[a].push_back({a, number[b], 0}); };" + Loop +
+                       "add(i, i > 0 ? i - 1 : i + int(draw() % 9)); }").Fills.at(0).size(), 2u);
+  // One of them is drawn, or of a table that was shuffled.
+  EXPECT_EQ(contactsOf(Loop + "parts[i].push_back({i, int(draw() % n), 0}); }").Fills.at(0).size(), 1u);
+  EXPECT_EQ(contactsOf("std::vector<int> t(n); " + Loop + "std::swap(t[i], t[hash(i) % n]); }" + Loop + "parts[i].push_back({i, t[i], 0}); }").Fills.at(0).size(), 1u);
+  EXPECT_EQ(contactsOf(Loop + "parts[i].push_back({i, int(hash(i) % n), 0}); }").Fills.at(0).size(), 1u);
+  // Where runs begin is no place, nor is what no subscript has.
+  EXPECT_TRUE(contactsOf(Loop + "parts[i].push_back({i, i + 1, 0}); }", "for (int k = p[i].a; k < p[i].b; ++k) b[k].x = 0;").Fills.empty());
+  EXPECT_TRUE(contactsOf(Loop + "parts[i].push_back({i, i + 1, 0}); }", "b[i].x = p[i].a + p[i].b;").Fills.empty());
+  EXPECT_EQ(contactsOf(Loop + "parts[i].push_back({i, i + 1, 0}); }", "int at = p[i].a; b[at].x = 0;").Fills.at(0).size(), 1u);
+}
+
 TEST(HostFills, ofWhatIsAppended) {
   Launch L = appended(R"(for (int y = 0; y + 1 < n; ++y)
         for (int x = 0; x < 3; ++x) {

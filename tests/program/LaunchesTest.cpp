@@ -137,9 +137,10 @@ TEST(Launches, aGridThatDependsOnItselfIsNotKnown) {
   EXPECT_EQ(P.Launches[0].Grid[0], 0u);
 }
 
-static std::optional<int64_t> argument(const std::string &Host) {
-  Program P = find("namespace std { template <class T> struct vector { vector(); vector(int); int size() const; "
-                   "void push_back(T); void resize(int); }; }\nvoid build(std::vector<int> &);\n"
+static std::optional<int64_t> argument(const std::string &Host, const std::string &Before = "") {
+  Program P = find("namespace std { template <class T> struct initializer_list { const T *first; unsigned long count; };\n"
+                   "template <class T> struct vector { vector(); vector(int); vector(initializer_list<T>); int size() const; "
+                   "void push_back(T); void resize(int); T *begin(); T *end(); }; }\nvoid build(std::vector<int> &);\n" + Before +
                    "int main(int argc, char **argv) {\n  int n = argc > 1 ? atoi(argv[1]) : 1000;\n  Q *d;\n"
                    "  cudaMalloc((void **)&d, n * sizeof(Q));\n" + Host + "}");
   return P.Launches.empty() || P.Launches[0].Arguments.size() < 2 ? std::nullopt : P.Launches[0].Arguments[1];
@@ -166,7 +167,46 @@ TEST(Launches, knowTheSizeOfAVector) {
   EXPECT_EQ(argument("std::vector<int> v; while (atoi(argv[2])) { v.push_back(1); }" + Launch), std::nullopt);
   EXPECT_EQ(argument("std::vector<int> v(9); for (int i = 0; i < v.size(); ++i) { v.push_back(i); }" + Launch), std::nullopt);
   EXPECT_EQ(argument("std::vector<int> v; build(v);" + Launch), std::nullopt);
+  EXPECT_EQ(argument("std::vector<int> v; while (v.size() < 3 * n) { v.push_back(1); v.push_back(2); }" + Launch), 3000);
+  EXPECT_EQ(argument("std::vector<int> u(7), v; for (int x : u) v.push_back(x);" + Launch), 7);
   EXPECT_EQ(argument("std::vector<int> v; auto add = [&] { v.push_back(1); }; for (int i = 0; i < n; ++i) add();" + Launch), std::nullopt);
+}
+
+TEST(Launches, knowTheSizeOfAVectorThatSomethingElseMakes) {
+  const std::string Launch = "k<<<1, 32>>>(d, v.size());";
+  EXPECT_EQ(argument("const std::vector<int> v = {4, 5, 6};" + Launch), 3);
+  EXPECT_EQ(argument("const std::vector<int> v{4, 5};" + Launch), 2);
+  EXPECT_EQ(argument("std::vector<int> u(n), v = u;" + Launch), 1000);
+  EXPECT_EQ(argument("std::vector<int> v = made(n / 2);" + Launch, "std::vector<int> made(int k) { std::vector<int> r(k + 1); return r; }\n"), 501);
+  // Members, of whatever object.
+  const std::string Mesh = "struct Mesh { std::vector<int> cells, faces; };\n"
+                           "Mesh mesh(int side) { Mesh m{std::vector<int>(side * side)}; for (int i = 0; i < side; ++i) m.faces.push_back(i); return m; }\n";
+  EXPECT_EQ(argument("Mesh m = mesh(30); k<<<1, 32>>>(d, m.cells.size());", Mesh), 900);
+  EXPECT_EQ(argument("Mesh m = mesh(30); k<<<1, 32>>>(d, m.faces.size());", Mesh), 30);
+  const std::string Class = "struct Sim { Sim(int n) : host(n), n(n) {} std::vector<int> host; int n; };\n";
+  EXPECT_EQ(argument("Sim s(n); k<<<1, 32>>>(d, s.host.size());", Class), 1000);
+  EXPECT_EQ(argument("Mesh m; k<<<1, 32>>>(d, m.cells.size());", "struct Mesh { std::vector<int> cells; };\n"), std::nullopt);
+}
+
+TEST(Launches, knowWhatTheRuntimeSaysOfTheGpu) {
+  const std::string Before = "enum cudaDeviceAttr { cudaDevAttrWarpSize = 10, cudaDevAttrMultiProcessorCount = 16 };\n"
+                             "int cudaDeviceGetAttribute(int *, cudaDeviceAttr, int);\n"
+                             "struct cudaDeviceProp { int multiProcessorCount, warpSize, other; }; int cudaGetDeviceProperties(cudaDeviceProp *, int);\n";
+  EXPECT_EQ(argument("int sms = 0; cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0); k<<<1, 32>>>(d, sms * 8);", Before), 1056);
+  EXPECT_EQ(argument("cudaDeviceProp p; cudaGetDeviceProperties(&p, 0); k<<<1, 32>>>(d, p.multiProcessorCount * p.warpSize);", Before), 4224);
+  EXPECT_EQ(argument("cudaDeviceProp p; cudaGetDeviceProperties(&p, 0); k<<<1, 32>>>(d, p.other);", Before), std::nullopt);
+}
+
+TEST(Launches, countCallsOfTheFunctionAround) {
+  auto calls = [](const std::string &Code) {
+    Program P = find(Code);
+    return P.Launches.empty() ? 0 : P.Launches[0].Calls;
+  };
+  EXPECT_EQ(calls("void step(Q *d) { for (int i = 0; i < 3; ++i) k<<<1, 32>>>(d, 1); }\n"
+                  "int main() { Q *d; cudaMalloc((void **)&d, 64 * sizeof(Q)); step(d); for (int s = 0; s < 20; ++s) step(d); }"), 63);
+  EXPECT_EQ(calls("int main() { Q *d; cudaMalloc((void **)&d, 64 * sizeof(Q)); auto step = [&] { k<<<1, 32>>>(d, 1); }; for (int s = 0; s < 20; ++s) step(); }"), 20);
+  EXPECT_EQ(calls("struct S { Q *d; void step() { k<<<1, 32>>>(d, 1); } void run(int n) { if (n) run(n - 1); for (int s = 0; s < 5; ++s) step(); } };\n"
+                  "int main() { S s; cudaMalloc((void **)&s.d, 64 * sizeof(Q)); s.run(1); }"), 10) << "a call of itself is one more";
 }
 
 TEST(Launches, knowHowMuchLiesBehindPointers) {

@@ -1,0 +1,234 @@
+#include "analysis/program/IndexOrigin.h"
+
+#include "analysis/program/ContainerSize.h"
+#include "analysis/program/FillFormula.h"
+
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/ParentMapContext.h"
+#include "clang/Basic/SourceManager.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace clang;
+
+namespace restride {
+
+namespace {
+
+class OriginReader {
+public:
+  OriginReader(const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) : Values(Values), Facts(Facts), Context(Context) {}
+
+  IndexOrigin member(const FieldDecl *F) {
+    auto At = Facts.MemberValues.find(F->getLocation().getRawEncoding());
+    if (At == Facts.MemberValues.end() || !Active.insert(F).second)
+      return IndexOrigin::Unclear;
+    const IndexOrigin Out = all(At->second, 0);
+    Active.erase(F);
+    return Out;
+  }
+
+private:
+  using Origin = IndexOrigin;
+  static constexpr unsigned MaxDepth = 24, MaxSteps = 4000;
+
+  /// What one thing is that is now the one and now the other.
+  static Origin either(Origin A, Origin B) {
+    if (A == Origin::Constant || A == B)
+      return B;
+    return B == Origin::Constant ? A : Origin::Unclear;
+  }
+  /// What is computed from both.
+  static Origin both(Origin A, Origin B) { return std::max(A, B) == Origin::Unclear ? Origin::Unclear : std::max(A, B); }
+
+  Origin all(llvm::ArrayRef<const Expr *> Of, unsigned Depth) {
+    Origin Out = Origin::Constant;
+    for (const Expr *E : Of)
+      Out = either(Out, origin(E, Depth + 1));
+    return Out;
+  }
+
+  /// A number below a small one: it moves a place by little.
+  bool isSmall(const Expr *E) const {
+    constexpr int64_t Small = 4096;
+    const BinaryOperator *B = dyn_cast<BinaryOperator>(E->IgnoreParenCasts());
+    if (!B || (B->getOpcode() != BO_Rem && B->getOpcode() != BO_And))
+      return false;
+    const std::optional<Estimate> Bound = Values.integer(B->getRHS());
+    return Bound && Bound->Value <= Small;
+  }
+
+  Origin sum(const BinaryOperator *B, unsigned Depth) {
+    const Origin L = origin(B->getLHS(), Depth + 1), R = origin(B->getRHS(), Depth + 1);
+    if (L == Origin::Counted && R == Origin::Drawn && isSmall(B->getRHS()))
+      return L;
+    if (R == Origin::Counted && L == Origin::Drawn && isSmall(B->getLHS()))
+      return R;
+    return both(L, R);
+  }
+
+  Origin variable(const VarDecl *V, unsigned Depth) {
+    if (!Active.insert(V).second)
+      return Origin::Constant; // x = x + ...: the others say what it is
+    const Origin Out = variableOnce(V, Depth);
+    Active.erase(V);
+    return Out;
+  }
+
+  Origin variableOnce(const VarDecl *V, unsigned Depth) {
+    const unsigned Key = V->getLocation().getRawEncoding();
+    if (isa<ParmVarDecl>(V)) {
+      auto At = Facts.Arguments.find(Key);
+      if (At == Facts.Arguments.end() && (At = Facts.Constructed.find(Key)) == Facts.Constructed.end())
+        return Origin::Unclear;
+      return all(At->second, Depth);
+    }
+    if (isCounter(V))
+      return Origin::Counted;
+    Origin Out = V->getInit() ? origin(V->getInit(), Depth + 1) : Origin::Constant;
+    if (auto At = Facts.Assigned.find(Key); At != Facts.Assigned.end())
+      Out = either(Out, all(At->second, Depth));
+    return Facts.Assigned.count(Key) || changes(V).empty() ? Out : Origin::Unclear;
+  }
+
+  /// References that may change it.
+  std::vector<const DeclRefExpr *> changes(const VarDecl *V) const {
+    std::vector<const DeclRefExpr *> Out;
+    if (auto At = Facts.Modified.find(V->getLocation().getRawEncoding()); At != Facts.Modified.end())
+      llvm::copy_if(At->second, std::back_inserter(Out), [&](const DeclRefExpr *R) { return isWritten(R, Context); });
+    return Out;
+  }
+
+  /// A loop moves it on, step by step.
+  bool isCounter(const VarDecl *V) const {
+    if (V->isCXXForRangeDecl())
+      return true;
+    const std::vector<const DeclRefExpr *> Steps = changes(V);
+    return !Steps.empty() && !Facts.Assigned.count(V->getLocation().getRawEncoding()) && llvm::all_of(Steps, [&](const DeclRefExpr *R) {
+      auto Parents = Context.getParents(*R);
+      const UnaryOperator *U = Parents.empty() ? nullptr : Parents[0].get<UnaryOperator>();
+      const CompoundAssignOperator *C = Parents.empty() ? nullptr : Parents[0].get<CompoundAssignOperator>();
+      return (U && U->isIncrementDecrementOp()) || (C && C->getOpcode() == BO_AddAssign);
+    });
+  }
+
+  /// It mixes the bits of a number, or a generator's state.
+  static bool mixes(const Stmt *S) {
+    constexpr uint64_t Large = 1 << 16;
+    if (const BinaryOperator *B = dyn_cast<BinaryOperator>(S)) {
+      const bool Product = B->getOpcode() == BO_Mul || B->getOpcode() == BO_MulAssign;
+      for (const Expr *Side : {B->getLHS(), B->getRHS()})
+        if (const IntegerLiteral *L = dyn_cast<IntegerLiteral>(Side->IgnoreParenImpCasts()); L && Product && L->getValue().ugt(Large))
+          return true;
+    }
+    return llvm::any_of(S->children(), [](const Stmt *Child) { return Child && mixes(Child); });
+  }
+
+  Origin call(const CallExpr *C, unsigned Depth) {
+    if (drawsAtRandom(C))
+      return Origin::Drawn;
+    const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
+    if (!F)
+      return Origin::Unclear;
+    const llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
+    if (isa<CXXMemberCallExpr>(C) && Name == "size")
+      return Origin::Counted; // of what is being filled
+    const bool Reads = llvm::StringSwitch<bool>(Name).Cases({"atoi", "atol", "atoll", "strtol", "strtoul", "stoi", "stol", "stoul"}, true).Default(false);
+    if (Reads) // an argument of the program
+      return Origin::Constant;
+    const bool Combines = llvm::StringSwitch<bool>(Name).Cases({"min", "max", "abs", "clamp", "floor", "ceil", "round", "sqrt", "pow", "fmin", "fmax"}, true).Default(false);
+    if (Combines) {
+      Origin Out = Origin::Constant;
+      for (const Expr *A : C->arguments())
+        Out = both(Out, origin(A, Depth + 1));
+      return Out;
+    }
+    if (!F->hasBody(Definition) || Context.getSourceManager().isInSystemHeader(F->getLocation()))
+      return Origin::Unclear;
+    if (mixes(Definition->getBody()))
+      return Origin::Drawn;
+    const CompoundStmt *Body = dyn_cast<CompoundStmt>(Definition->getBody());
+    const ReturnStmt *Return = Body && !Body->body_empty() ? dyn_cast<ReturnStmt>(Body->body_back()) : nullptr;
+    return Return && Return->getRetValue() ? origin(Return->getRetValue(), Depth + 1) : Origin::Unclear;
+  }
+
+  /// What stands at a place: in an array whose entries lie as they were made, it lies as the place does.
+  Origin element(const Expr *Base, const Expr *Index, unsigned Depth) {
+    const ValueDecl *Array = containerOf(Base);
+    if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Base->IgnoreParenImpCasts()); !Array && R)
+      Array = R->getDecl();
+    return !Array || isExchanged(Array) ? Origin::Unclear : origin(Index, Depth + 1);
+  }
+
+  bool isExchanged(const ValueDecl *Array) const {
+    auto At = Facts.Modified.find(Array->getLocation().getRawEncoding());
+    return At != Facts.Modified.end() && llvm::any_of(At->second, [&](const DeclRefExpr *R) {
+      DynTypedNode Node = DynTypedNode::create(*R);
+      for (unsigned Hop = 0; Hop < 6; ++Hop) {
+        auto Parents = Context.getParents(Node);
+        if (Parents.empty())
+          return false;
+        Node = Parents[0];
+        const CallExpr *C = Node.get<CallExpr>();
+        const FunctionDecl *F = C ? C->getDirectCallee() : nullptr;
+        if (F && F->getDeclName().isIdentifier() && (F->getName() == "swap" || F->getName() == "shuffle" || F->getName() == "random_shuffle"))
+          return true;
+      }
+      return false;
+    });
+  }
+
+  Origin origin(const Expr *E, unsigned Depth) {
+    if (Depth > MaxDepth || ++Steps > MaxSteps || E->isValueDependent())
+      return Origin::Unclear;
+    E = E->IgnoreUnlessSpelledInSource()->IgnoreParenCasts();
+    if (const MaterializeTemporaryExpr *M = dyn_cast<MaterializeTemporaryExpr>(E))
+      return origin(M->getSubExpr(), Depth + 1);
+    Expr::EvalResult Result;
+    if (E->isPRValue() && (E->EvaluateAsInt(Result, Context) || isa<FloatingLiteral, ImplicitValueInitExpr>(E)))
+      return Origin::Constant;
+    if (const InitListExpr *L = dyn_cast<InitListExpr>(E); L && L->getNumInits() == 1)
+      return origin(L->getInit(0), Depth + 1);
+    if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
+      if (isa<BindingDecl>(R->getDecl())) // of what a loop goes through
+        return Origin::Counted;
+      const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
+      return V ? variable(V, Depth) : Origin::Constant;
+    }
+    if (const MemberExpr *M = dyn_cast<MemberExpr>(E)) {
+      const FieldDecl *F = dyn_cast<FieldDecl>(M->getMemberDecl());
+      return F ? member(F) : Origin::Unclear;
+    }
+    if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E))
+      return origin(U->getSubExpr(), Depth + 1);
+    if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E))
+      return either(origin(C->getTrueExpr(), Depth + 1), origin(C->getFalseExpr(), Depth + 1));
+    if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
+      if (B->isAdditiveOp())
+        return sum(B, Depth);
+      if (mixes(B))
+        return Origin::Drawn;
+      return both(origin(B->getLHS(), Depth + 1), origin(B->getRHS(), Depth + 1));
+    }
+    if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(E))
+      return element(S->getBase(), S->getIdx(), Depth);
+    if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(E); O && O->getOperator() == OO_Subscript)
+      return element(O->getArg(0), O->getArg(1), Depth);
+    if (const CallExpr *C = dyn_cast<CallExpr>(E))
+      return call(C, Depth);
+    return Origin::Unclear;
+  }
+
+  const Evaluator &Values;
+  const UnitFacts &Facts;
+  ASTContext &Context;
+  std::set<const ValueDecl *> Active;
+  unsigned Steps = 0;
+};
+
+} // namespace
+
+IndexOrigin indexOrigin(const FieldDecl *Member, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
+  return OriginReader(Values, Facts, Context).member(Member);
+}
+
+} // namespace restride
