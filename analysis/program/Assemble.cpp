@@ -125,6 +125,8 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
       C.Refusals.push_back({"", C.Where, "member array '" + One.Path.substr(1) + "' stays in one piece, and its elements' type has no name"});
   addMethods(C, Record, Graph);
   joinCopies(C);
+  // What unites them comes first.
+  std::stable_partition(C.Refusals.begin(), C.Refusals.end(), [](const Refusal &R) { return !llvm::StringRef(R.Reason).ends_with(OfAnotherType); });
   dropRepeats(C);
   return C;
 }

@@ -217,7 +217,7 @@ void Flow::unite(NodeId A, NodeId B) {
   if (A == B)
     return;
   if (Facts[A].Record != Facts[B].Record)
-    Facts[A].Sites.Refusals.push_back({"", Facts[B].Where, "'" + Facts[B].Name + "' holds records of another type"});
+    Facts[A].Sites.Refusals.push_back({"", Facts[B].Where, "'" + Facts[B].Name + "'" + OfAnotherType.str()});
   Parent[std::max(A, B)] = std::min(A, B);
 }
 

@@ -33,6 +33,9 @@ struct Origin {
 };
 
 /// What is known about one node; the facts of a class are those of its nodes together.
+/// How a refusal ends that follows from another one: something unites arrays of several records.
+inline constexpr llvm::StringLiteral OfAnotherType = " holds records of another type";
+
 struct NodeFacts {
   unsigned Record = 0; ///< index in Flow::records()
   std::string Name;

@@ -27,6 +27,18 @@ template <int N> __global__ void branches(D *p) {
     p[0].x = 1;
 }
 
+struct E { float x, y; };
+struct F { float x, y; };
+// CHECK: templates.cu:[[@LINE-2]]:{{.*}}array of 'E'
+// CHECK-NEXT: templates.cu:[[@LINE+1]]:{{.*}} refused: 'made' is declared for several record types by a template
+template <typename T> T *made(int n) {
+  T *p;
+  cudaMalloc(&p, n * sizeof(T));
+  return p;
+}
+__global__ void both(E *e, F *f) { e[0].x = f[0].y; }
+void mixed() { both<<<1, 1>>>(made<E>(8), made<F>(8)); }
+
 int main() {
   over<<<1, 1>>>((A *)nullptr);
   named<2><<<1, 1>>>(nullptr);
