@@ -27,6 +27,13 @@ bool isAtomic(const ptx::Instruction &I) {
   return (I.Op == ptx::Opcode::Atom || I.Op == ptx::Opcode::Red) && I.Mem != ptx::Space::Shared;
 }
 
+static SmallDenseMap<uint64_t, unsigned, 32> lanesByAddress(const ptx::Request &R) {
+  SmallDenseMap<uint64_t, unsigned, 32> Lanes;
+  for (uint32_t Rest = R.Mask; Rest; Rest &= Rest - 1)
+    ++Lanes[R.Address[unsigned(std::countr_zero(Rest))]];
+  return Lanes;
+}
+
 bool isSharedAtomic(const ptx::Instruction &I) {
   return (I.Op == ptx::Opcode::Atom || I.Op == ptx::Opcode::Red) && I.Mem == ptx::Space::Shared;
 }
@@ -38,20 +45,17 @@ double sharedAtomicCycles(const ptx::Instruction &I, const ptx::Request &R) {
   const bool Wide = I.Ty.Bits > 32, Swaps = StringRef(I.Mnemonic).contains(".cas") || StringRef(I.Mnemonic).contains(".exch");
   if (Swaps || (!Wide && I.Ty.K != ptx::Type::Float))
     return std::max(InPlace, double(bankCyclesOf(R, I.accessBytes())));
-  SmallDenseMap<uint64_t, unsigned, 32> Lanes; // by address
   unsigned Most = 0;
-  for (uint32_t Rest = R.Mask; Rest; Rest &= Rest - 1)
-    Most = std::max(Most, ++Lanes[R.Address[unsigned(std::countr_zero(Rest))]]);
+  for (auto [Address, Count] : lanesByAddress(R))
+    Most = std::max(Most, Count);
   return Begin + Most * (Wide ? WideRound : Round);
 }
 
 double atomicOperations(const ptx::Instruction &I, const ptx::Request &R) {
-  SmallDenseMap<uint64_t, unsigned, 32> Lanes;    // by address
+  const auto Lanes = lanesByAddress(R);
   SmallDenseMap<uint64_t, unsigned, 32> InSector; // the most of any address
   unsigned Most = 0;
-  for (uint32_t Rest = R.Mask; Rest; Rest &= Rest - 1) {
-    uint64_t Address = R.Address[unsigned(std::countr_zero(Rest))];
-    unsigned Count = ++Lanes[Address];
+  for (auto [Address, Count] : Lanes) {
     unsigned &Sector = InSector[Address / SectorBytes];
     Sector = std::max(Sector, Count);
     Most = std::max(Most, Count);

@@ -125,18 +125,18 @@ public:
     if (inTemplate() || !Callee)
       return true;
     const FunctionDecl *Definition = nullptr;
-    if (View.isUserCode(Callee->getLocation()) && Callee->hasBody(Definition))
+    const bool IsSeen = View.isUserCode(Callee->getLocation()) && Callee->hasBody(Definition);
+    if (IsSeen)
       U.Facts.CallsOf[Definition->getLocation().getRawEncoding()].push_back(Call);
+    const llvm::ArrayRef<const Expr *> Arguments(Call->getArgs(), Call->getNumArgs());
     if (const CXXOperatorCallExpr *Operator = dyn_cast<CXXOperatorCallExpr>(Call)) {
       const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(Callee);
-      if (Operator->getOperator() == OO_Call && Method && Method->getParent()->isLambda() && Callee->hasBody(Definition))
-        for (unsigned I = 1; I < std::min(Call->getNumArgs(), Definition->getNumParams() + 1); ++I)
-          U.Facts.Constructed[Definition->getParamDecl(I - 1)->getLocation().getRawEncoding()].push_back(Call->getArg(I));
+      if (IsSeen && Operator->getOperator() == OO_Call && Method && Method->getParent()->isLambda())
+        give(Definition, Arguments.drop_front(), U.Facts.Constructed);
       return true;
     }
-    if (View.isUserCode(Callee->getLocation()) && Callee->hasBody(Definition))
-      for (unsigned I = 0; I < std::min(Call->getNumArgs(), Definition->getNumParams()); ++I)
-        U.Facts.Arguments[Definition->getParamDecl(I)->getLocation().getRawEncoding()].push_back(Call->getArg(I));
+    if (IsSeen)
+      give(Definition, Arguments, U.Facts.Arguments);
     if (const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(Call))
       if (const ValueDecl *Container = resizedBy(Member))
         U.Facts.Resized[Container->getLocation().getRawEncoding()].push_back(Member);
@@ -148,12 +148,16 @@ public:
   bool VisitCXXConstructExpr(CXXConstructExpr *C) override {
     const FunctionDecl *Definition = nullptr;
     if (!inTemplate() && View.isUserCode(C->getConstructor()->getLocation()) && C->getConstructor()->hasBody(Definition))
-      for (unsigned I = 0; I < std::min(C->getNumArgs(), Definition->getNumParams()); ++I)
-        U.Facts.Constructed[Definition->getParamDecl(I)->getLocation().getRawEncoding()].push_back(C->getArg(I));
+      give(Definition, llvm::ArrayRef<const Expr *>(C->getArgs(), C->getNumArgs()), U.Facts.Constructed);
     return true;
   }
 
 private:
+  static void give(const FunctionDecl *Definition, llvm::ArrayRef<const Expr *> Arguments, std::map<unsigned, std::vector<const Expr *>> &To) {
+    for (auto [P, Argument] : llvm::zip(Definition->parameters(), Arguments))
+      To[P->getLocation().getRawEncoding()].push_back(Argument);
+  }
+
   /// Another member can follow the last one of a struct.
   void member(const FieldDecl *F) {
     const CXXRecordDecl *Type = Graph.holder(dyn_cast<CXXRecordDecl>(F->getParent()));

@@ -60,10 +60,8 @@ static const Expr *filledTo(const CXXMemberCallExpr *Append, const ValueDecl *D,
 
 /// The variable that \p F returns in the end; null: it is no variable.
 static const VarDecl *returnedVariable(const FunctionDecl *F) {
-  const FunctionDecl *Definition = nullptr;
-  const CompoundStmt *Body = F && F->hasBody(Definition) ? dyn_cast<CompoundStmt>(Definition->getBody()) : nullptr;
-  const ReturnStmt *Return = Body && !Body->body_empty() ? dyn_cast<ReturnStmt>(Body->body_back()) : nullptr;
-  return Return && Return->getRetValue() ? dyn_cast_or_null<VarDecl>(containerOf(Return->getRetValue()->IgnoreUnlessSpelledInSource())) : nullptr;
+  const Expr *Value = F ? lastReturned(F) : nullptr;
+  return Value ? dyn_cast_or_null<VarDecl>(containerOf(Value->IgnoreUnlessSpelledInSource())) : nullptr;
 }
 
 std::optional<Estimate> Evaluator::initialSize(const Expr *Init, Frame In) const {

@@ -26,6 +26,21 @@ static const Expr *withoutCleanups(const Expr *E) {
   return Full ? Full->getSubExpr()->IgnoreParens() : E;
 }
 
+llvm::ArrayRef<const Expr *> givenTo(const ParmVarDecl *P, const UnitFacts &Facts) {
+  const unsigned Key = P->getLocation().getRawEncoding();
+  for (const auto *Given : {&Facts.Arguments, &Facts.Constructed})
+    if (auto At = Given->find(Key); At != Given->end())
+      return At->second;
+  return {};
+}
+
+const Expr *lastReturned(const FunctionDecl *F) {
+  const FunctionDecl *Definition = nullptr;
+  const CompoundStmt *Body = F->hasBody(Definition) ? dyn_cast<CompoundStmt>(Definition->getBody()) : nullptr;
+  const ReturnStmt *Return = Body && !Body->body_empty() ? dyn_cast<ReturnStmt>(Body->body_back()) : nullptr;
+  return Return ? Return->getRetValue() : nullptr;
+}
+
 const Expr *Evaluator::Frame::argument(const ParmVarDecl *P) const {
   const FunctionDecl *Definition = nullptr;
   if (!Callee || !Callee->hasBody(Definition) || P->getDeclContext() != Definition || P->getFunctionScopeIndex() >= Arguments.size())
@@ -38,11 +53,8 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
   if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(V)) {
     if (const Expr *Given = In.argument(P))
       return value<T>(Given, In.around());
-    auto At = Facts.Arguments.find(Key);
-    if (At == Facts.Arguments.end() && (At = Facts.Constructed.find(Key)) == Facts.Constructed.end())
-      return std::nullopt;
     std::optional<EstimateOf<T>> One;
-    for (const Expr *Argument : At->second) {
+    for (const Expr *Argument : givenTo(P, Facts)) {
       std::optional<EstimateOf<T>> Next = value<T>(Argument, In.deeper());
       if (!Next || (One && One->Value != Next->Value))
         return std::nullopt;

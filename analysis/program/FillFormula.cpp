@@ -175,10 +175,10 @@ uint32_t FillFormula::element(const ArraySubscriptExpr *S, unsigned Depth) {
 
 /// What a function returns whose other statements only declare variables.
 static const Expr *returned(const FunctionDecl *F) {
-  const CompoundStmt *Body = dyn_cast_or_null<CompoundStmt>(F->getBody());
-  const ReturnStmt *Return = Body && !Body->body_empty() ? dyn_cast<ReturnStmt>(Body->body_back()) : nullptr;
-  bool Plain = Return && std::all_of(Body->body_begin(), Body->body_end() - 1, [](const Stmt *S) { return isa<DeclStmt>(S); });
-  return Plain ? Return->getRetValue() : nullptr;
+  const Expr *Value = lastReturned(F);
+  const CompoundStmt *Body = Value ? cast<CompoundStmt>(F->getBody()) : nullptr;
+  bool Plain = Body && std::all_of(Body->body_begin(), Body->body_end() - 1, [](const Stmt *S) { return isa<DeclStmt>(S); });
+  return Plain ? Value : nullptr;
 }
 
 uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {

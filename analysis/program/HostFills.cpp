@@ -1,7 +1,7 @@
 #include "analysis/program/HostFills.h"
 
 #include "analysis/program/FillFormula.h"
-#include "analysis/program/IndexOrigin.h"
+#include "analysis/program/OriginFills.h"
 
 #include "clang/AST/ParentMapContext.h"
 #include "clang/AST/StmtCXX.h"
@@ -321,45 +321,6 @@ static std::vector<Fill> fillsBehind(const ParmVarDecl *P, const Expr *Argument,
   return Out;
 }
 
-/// What stands for the integers of one member of which no more is known than where they come from.
-static std::optional<Fill> fillByOrigin(const FieldDecl *Member, uint64_t RecordBytes, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
-  const unsigned Key = Member->getLocation().getRawEncoding();
-  if (!Facts.Subscripts.count(Key) || Facts.Bounds.count(Key) || indexOrigin(Member, Values, Facts, Context) != IndexOrigin::Counted)
-    return std::nullopt;
-  Fill F;
-  F.Begin = Context.toCharUnitsFromBits(Context.getFieldOffset(Member)).getQuantity();
-  F.Bytes = Context.getTypeSizeInChars(Member->getType()).getQuantity();
-  F.Loops.push_back({0, 1, Largest, int64_t(RecordBytes)});
-  F.Guessed = true;
-  constexpr int64_t Near = 7; // places that it is away at most, a mask
-  using Op = FillNode::Op;
-  F.Nodes = {{Op::Counter, 64, true, 0}, {Op::Unknown, 64, true}, {Op::Constant, 64, true, Near}, {Op::And, 64, true, 0, 1, 2}, {Op::Add, 64, true, 0, 0, 3}};
-  return F;
-}
-
-/// The same of all members of which \p Known says nothing, and their names.
-static std::string addByOrigin(const ParmVarDecl *P, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
-                               const UnitFacts &Facts, ASTContext &Context) {
-  const QualType Element = P->getType()->isPointerType() ? P->getType()->getPointeeType() : QualType();
-  const RecordDecl *Record = Element.isNull() || Element->isDependentType() || Element->isIncompleteType() ? nullptr : Element->getAsRecordDecl();
-  std::string Names;
-  if (!Record || Host.DeviceRecords.count(Record->getDefinition()))
-    return Names;
-  const uint64_t Size = Context.getTypeSizeInChars(Element).getQuantity();
-  for (const FieldDecl *F : Record->getDefinition()->fields()) {
-    if (F->isBitField() || !F->getType()->isIntegerType() || Context.getTypeSize(F->getType()) < 32 || Host.DeviceWrites.count(F))
-      continue;
-    const uint64_t Offset = Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity();
-    if (llvm::any_of(Known, [&](const Fill &One) { return One.Begin % Size == Offset; }))
-      continue;
-    if (std::optional<Fill> One = fillByOrigin(F, Size, Values, Facts, Context)) {
-      Names += (Names.empty() ? "'" : ", '") + P->getName().str() + "." + F->getName().str() + "'";
-      Known.push_back(std::move(*One));
-    }
-  }
-  return Names;
-}
-
 void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts,
               ASTContext &Context) {
   const FunctionDecl *Callee = Call->getDirectCallee(), *Definition = nullptr;
@@ -371,7 +332,7 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
     std::vector<Fill> Fills = fillsBehind(P, Call->getArg(I), Host, Values, Facts, Context);
     if (!Fills.empty())
       Names += (Names.empty() ? "'" : ", '") + P->getName().str() + "'";
-    if (const std::string More = addByOrigin(P, Fills, Host, Values, Facts, Context); !More.empty())
+    if (const std::string More = addFillsByOrigin(P, Fills, Host, Values, Facts, Context); !More.empty())
       Guessed += (Guessed.empty() ? "" : ", ") + More;
     if (Fills.empty())
       continue;

@@ -16,7 +16,8 @@ namespace {
 
 class OriginReader {
 public:
-  OriginReader(const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) : Values(Values), Facts(Facts), Context(Context) {}
+  OriginReader(const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context)
+      : Host(Host), Values(Values), Facts(Facts), Context(Context) {}
 
   IndexOrigin member(const FieldDecl *F) {
     auto At = Facts.MemberValues.find(F->getLocation().getRawEncoding());
@@ -76,11 +77,9 @@ private:
 
   Origin variableOnce(const VarDecl *V, unsigned Depth) {
     const unsigned Key = V->getLocation().getRawEncoding();
-    if (isa<ParmVarDecl>(V)) {
-      auto At = Facts.Arguments.find(Key);
-      if (At == Facts.Arguments.end() && (At = Facts.Constructed.find(Key)) == Facts.Constructed.end())
-        return Origin::Unclear;
-      return all(At->second, Depth);
+    if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(V)) {
+      const llvm::ArrayRef<const Expr *> Given = givenTo(P, Facts);
+      return Given.empty() ? Origin::Unclear : all(Given, Depth);
     }
     if (isCounter(V))
       return Origin::Counted;
@@ -146,9 +145,8 @@ private:
       return Origin::Unclear;
     if (mixes(Definition->getBody()))
       return Origin::Drawn;
-    const CompoundStmt *Body = dyn_cast<CompoundStmt>(Definition->getBody());
-    const ReturnStmt *Return = Body && !Body->body_empty() ? dyn_cast<ReturnStmt>(Body->body_back()) : nullptr;
-    return Return && Return->getRetValue() ? origin(Return->getRetValue(), Depth + 1) : Origin::Unclear;
+    const Expr *Value = lastReturned(F);
+    return Value ? origin(Value, Depth + 1) : Origin::Unclear;
   }
 
   /// What stands at a place: in an array whose entries lie as they were made, it lies as the place does.
@@ -156,25 +154,7 @@ private:
     const ValueDecl *Array = containerOf(Base);
     if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Base->IgnoreParenImpCasts()); !Array && R)
       Array = R->getDecl();
-    return !Array || isExchanged(Array) ? Origin::Unclear : origin(Index, Depth + 1);
-  }
-
-  bool isExchanged(const ValueDecl *Array) const {
-    auto At = Facts.Modified.find(Array->getLocation().getRawEncoding());
-    return At != Facts.Modified.end() && llvm::any_of(At->second, [&](const DeclRefExpr *R) {
-      DynTypedNode Node = DynTypedNode::create(*R);
-      for (unsigned Hop = 0; Hop < 6; ++Hop) {
-        auto Parents = Context.getParents(Node);
-        if (Parents.empty())
-          return false;
-        Node = Parents[0];
-        const CallExpr *C = Node.get<CallExpr>();
-        const FunctionDecl *F = C ? C->getDirectCallee() : nullptr;
-        if (F && F->getDeclName().isIdentifier() && (F->getName() == "swap" || F->getName() == "shuffle" || F->getName() == "random_shuffle"))
-          return true;
-      }
-      return false;
-    });
+    return !Array || Host.Shuffled.count(Array) ? Origin::Unclear : origin(Index, Depth + 1);
   }
 
   Origin origin(const Expr *E, unsigned Depth) {
@@ -218,6 +198,7 @@ private:
     return Origin::Unclear;
   }
 
+  const HostWrites &Host;
   const Evaluator &Values;
   const UnitFacts &Facts;
   ASTContext &Context;
@@ -227,8 +208,8 @@ private:
 
 } // namespace
 
-IndexOrigin indexOrigin(const FieldDecl *Member, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
-  return OriginReader(Values, Facts, Context).member(Member);
+IndexOrigin indexOrigin(const FieldDecl *Member, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
+  return OriginReader(Host, Values, Facts, Context).member(Member);
 }
 
 } // namespace restride

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/program/Evaluate.h"
+#include "analysis/program/HostWrites.h"
 
 namespace restride {
 
@@ -14,6 +15,6 @@ enum class IndexOrigin {
 };
 
 /// Of everything that any object gets in \p Member.
-IndexOrigin indexOrigin(const clang::FieldDecl *Member, const Evaluator &Values, const UnitFacts &Facts, clang::ASTContext &Context);
+IndexOrigin indexOrigin(const clang::FieldDecl *Member, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, clang::ASTContext &Context);
 
 } // namespace restride

@@ -168,18 +168,14 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::part(const Expr *E
   }
   // `Grid g = gridOf(n)`: what stands at the function's end, but for those of CUDA's own vectors.
   const CallExpr *C = dyn_cast<CallExpr>(E);
-  const FunctionDecl *F = C ? C->getDirectCallee() : nullptr, *Definition = nullptr;
+  const FunctionDecl *F = C ? C->getDirectCallee() : nullptr;
   if (!F || isa<CXXMethodDecl>(F))
     return std::nullopt;
   if (F->getDeclName().isIdentifier() && F->getName().starts_with("make_") && P.front() < C->getNumArgs() && F->getReturnType()->isRecordType() &&
       Context.getSourceManager().isInSystemHeader(F->getLocation()))
     return part<T>(C->getArg(P.front()), P.drop_front(), In.deeper()); // make_float3
-  if (!F->hasBody(Definition))
-    return std::nullopt;
-  const CompoundStmt *Body = dyn_cast<CompoundStmt>(Definition->getBody());
-  const ReturnStmt *Return = Body && !Body->body_empty() ? dyn_cast<ReturnStmt>(Body->body_back()) : nullptr;
-  return Return && Return->getRetValue() ? part<T>(Return->getRetValue(), P, In.into(F, llvm::ArrayRef(C->getArgs(), C->getNumArgs())))
-                                         : std::nullopt;
+  const Expr *Value = lastReturned(F);
+  return Value ? part<T>(Value, P, In.into(F, llvm::ArrayRef(C->getArgs(), C->getNumArgs()))) : std::nullopt;
 }
 
 template <typename T> std::optional<EstimateOf<T>> Evaluator::partOfVariable(const VarDecl *V, llvm::ArrayRef<uint64_t> P, Frame In) const {

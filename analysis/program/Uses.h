@@ -95,6 +95,9 @@ struct UnitFacts {
   bool Alone = true; ///< the program has no other unit, which could change what both see
 };
 
+/// What all calls that are seen give \p P; empty: none is.
+llvm::ArrayRef<const clang::Expr *> givenTo(const clang::ParmVarDecl *P, const UnitFacts &Facts);
+
 /// \p E makes an object, or a pointer to one, into one of a base class.
 bool toBase(const clang::CastExpr *E);
 

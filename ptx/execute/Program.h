@@ -224,7 +224,6 @@ private:
   const ParameterSlot *parameterOf(const MicroOp &Load) const;
   bool isMultiplied(int Register) const;
   void findSkippedLoop(unsigned Block, BranchInfo &Info, int Guard) const;
-  bool leavesLoop(unsigned Block, unsigned Loop) const;
   int8_t bodyOf(unsigned Block, const BranchInfo &Info) const;
 
   llvm::DenseMap<uint64_t, Slot> LiteralSlot;

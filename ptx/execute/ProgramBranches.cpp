@@ -24,10 +24,6 @@ bool Program::leavesFunction(unsigned Block) const {
   return false;
 }
 
-bool Program::leavesLoop(unsigned Block, unsigned Loop) const {
-  return llvm::any_of(C.Blocks[Block].Succs, [&](unsigned S) { return !C.inLoop(S, int(Loop)); });
-}
-
 std::vector<int> Program::registersBehind(int Register, bool ThroughFloats) const {
   std::vector<int> Out, Work{Register};
   llvm::BitVector Seen(Registers);
@@ -91,7 +87,7 @@ void Program::findSkippedLoop(unsigned Block, BranchInfo &Info, int Guard) const
     const bool Counts = Test && (decides(Loads(Test->Counter)) || decides(Loads(Loops[L].Bound)));
     Info.GoesOnAsIn = !Counts && llvm::any_of(C.Loops[L].Blocks, [&](unsigned B) {
       const Instruction &Last = F.Body[C.Blocks[B].End - 1];
-      return Last.Op == Opcode::Bra && Last.Guard >= 0 && leavesLoop(B, L) && decides(Loads(Last.Guard));
+      return Last.Op == Opcode::Bra && Last.Guard >= 0 && leavesLoop(C, C.Loops[L], B) && decides(Loads(Last.Guard));
     });
     if (Counts || Info.GoesOnAsIn)
       Info.SkipsLoop = Meet == Info.Taken ? 1 : 2;
@@ -198,7 +194,7 @@ void Program::decodeLoops() {
         Plain.set(I);
     unsigned Exits = 0;
     for (unsigned B : L.Blocks)
-      Exits += leavesLoop(B, Number);
+      Exits += leavesLoop(C, L, B);
     Info.HasOtherExit = Exits > 1;
     if (!Info.Inductions.Test)
       continue;

@@ -20,6 +20,10 @@ bool ControlFlow::inLoop(unsigned Block, int Wanted) const {
   return L >= 0;
 }
 
+bool restride::ptx::leavesLoop(const ControlFlow &C, const Loop &L, unsigned Block) {
+  return !llvm::all_of(C.Blocks[Block].Succs, [&](unsigned S) { return llvm::is_contained(L.Blocks, S); });
+}
+
 static bool endsBlock(const Instruction &I) {
   switch (I.Op) {
   case Opcode::Bra:

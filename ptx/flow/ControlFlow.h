@@ -41,6 +41,9 @@ struct ControlFlow {
 
 ControlFlow controlFlow(const Function &F);
 
+/// Whether a way leads from \p Block, which lies in \p L, out of it at once.
+bool leavesLoop(const ControlFlow &C, const Loop &L, unsigned Block);
+
 /// A counted loop: trips = (Bound - Start) / Step of one register.
 struct TripCount {
   enum Kind { Constant, Parametric, Unknown } K = Unknown;

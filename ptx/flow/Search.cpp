@@ -65,7 +65,7 @@ private:
     return Last && Last->Op == Opcode::Bra && Last->Guard >= 0 && Here.Succs.size() == 2 ? Last : nullptr;
   }
   bool inside(unsigned B) const { return is_contained(L.Blocks, B); }
-  bool leaves(unsigned B) const { return !all_of(C.Blocks[B].Succs, [&](unsigned S) { return inside(S); }); }
+  bool leaves(unsigned B) const { return leavesLoop(C, L, B); }
 
   /// The flag by which the loop is left after the path taken has set it; -1: none.
   int exitFlag() const {

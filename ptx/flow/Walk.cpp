@@ -90,14 +90,10 @@ private:
     for (unsigned B : L.Blocks)
       for (unsigned At = C.Blocks[B].Begin; At < C.Blocks[B].End; ++At) {
         const Instruction &I = F.Body[At];
-        if (I.Op == Opcode::Setp ? !hasAny(Data, I.Src) : I.Op == Opcode::Bra && I.Guard >= 0 && leaves(B) && !has(Data, I.Guard))
+        if (I.Op == Opcode::Setp ? !hasAny(Data, I.Src) : I.Op == Opcode::Bra && I.Guard >= 0 && leavesLoop(C, L, B) && !has(Data, I.Guard))
           Out.push_back(At);
       }
     return Out;
-  }
-
-  bool leaves(unsigned B) const {
-    return any_of(C.Blocks[B].Succs, [&](unsigned S) { return !is_contained(L.Blocks, S); });
   }
 
   /// Registers that a trip sets and a later one reads.

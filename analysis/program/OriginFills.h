@@ -1,0 +1,15 @@
+// Integers of which no more is seen than that counters of loops make them.
+#pragma once
+
+#include "analysis/program/Evaluate.h"
+#include "analysis/program/Fill.h"
+#include "analysis/program/HostWrites.h"
+
+namespace restride {
+
+/// Adds what stands for the subscripts in the records behind the pointer parameter \p P that lie near their places, and of
+/// which \p Known says nothing. Returns their names.
+std::string addFillsByOrigin(const clang::ParmVarDecl *P, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
+                             const UnitFacts &Facts, clang::ASTContext &Context);
+
+} // namespace restride
