@@ -113,10 +113,15 @@ public:
                  isa_and_nonnull<LambdaExpr>(Parent);
     if (Reads)
       return true;
-    unsigned Key = V->getLocation().getRawEncoding();
-    U.Facts.Modified[Key].push_back(E);
-    if (const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(Parent); B && B->getOpcode() == BO_Assign && B->getLHS() == Child)
-      U.Facts.Assigned[Key].push_back(B->getRHS());
+    const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(Parent);
+    bool Assigns = B && B->getOpcode() == BO_Assign && B->getLHS() == Child;
+    // "extern int n;" and "int n = 8;" are one variable: E may name either.
+    for (const VarDecl *Declared : V->redecls()) {
+      unsigned Key = Declared->getLocation().getRawEncoding();
+      U.Facts.Modified[Key].push_back(E);
+      if (Assigns)
+        U.Facts.Assigned[Key].push_back(B->getRHS());
+    }
     return true;
   }
 
@@ -271,11 +276,12 @@ private:
     if (Asked && Asked->getDeclName().isIdentifier() && !View.isUserCode(Asked->getLocation()) &&
         (Asked->getName().starts_with("cudaFunc") || Asked->getName().starts_with("cudaOccupancy")))
       return;
-    for (const ParmVarDecl *P : F->parameters()) {
-      U.Facts.CalledUnseen.insert(P->getLocation().getRawEncoding());
+    for (const FunctionDecl *Declared : F->redecls()) // the body has parameters of its own
+      for (const ParmVarDecl *P : Declared->parameters())
+        U.Facts.CalledUnseen.insert(P->getLocation().getRawEncoding());
+    for (const ParmVarDecl *P : F->parameters())
       if (std::optional<NodeId> Node = Graph.node(P))
         Graph.refuse(*Node, E->getExprLoc(), "'" + F->getNameAsString() + "' is used as a function pointer");
-    }
     Graph.functions()[ownerOf(F, View)].Fixed = "is used as a function pointer";
   }
 
