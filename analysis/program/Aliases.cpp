@@ -170,7 +170,7 @@ void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
     return Unknown("is declared by a macro");
   if (isHidden(BaseVariable, V))
     return Unknown("stands on '" + BaseVariable->getName().str() + "', a name that is declared twice here");
-  Facts.Aliases[V->getLocation().getRawEncoding()] = {P.Node, BaseVariable, Base, Name, Needless ? std::optional(P) : std::nullopt};
+  Facts.Aliases[V] = {P.Node, BaseVariable, Base, Name, Needless ? std::optional(P) : std::nullopt};
   Graph.facts(P.Node).Sites.Aliases.push_back({*Whole, Name, *What, Needless, unsigned(std::distance(Statement->decl_begin(), Statement->decl_end())), View.where(V->getLocation())});
 }
 

@@ -90,6 +90,7 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
     append(C.Nulls, F.Sites.Nulls);
     append(C.Tests, F.Sites.Tests);
     append(C.MemberNames, F.Sites.MemberNames);
+    append(C.Respellings, F.Sites.Respellings);
     append(C.Sizes, F.Sites.Sizes);
     append(C.Accesses, F.Sites.Accesses);
     append(C.Aliases, F.Sites.Aliases);
@@ -203,6 +204,10 @@ static void addDeclarations(std::vector<Declaration> Declarations, const Instanc
   }
 }
 
+bool respelledIn(const Candidate &C, const FunctionInstances &F) {
+  return llvm::any_of(C.Respellings, [&](const Respelling &R) { return llvm::is_contained(F.Instances, R.Instance); });
+}
+
 Program assemble(ProgramFacts Facts) {
   Flow &Graph = Facts.Graph;
   Program Out;
@@ -247,8 +252,15 @@ Program assemble(ProgramFacts Facts) {
   nameCandidates(Out.Candidates);
   // Functions that only the host's arrays reach several times stay as they are.
   for (FunctionInstances &F : Split.Functions)
-    if (llvm::any_of(Out.Declarations, [&](const Declaration &D) { return llvm::is_contained(F.Instances, D.Instance); }))
+    if (F.ForRecord || llvm::any_of(Out.Declarations, [&](const Declaration &D) { return llvm::is_contained(F.Instances, D.Instance); }))
       Out.Functions.push_back(std::move(F));
+  // Those that go to one place behind a record keep their order there.
+  llvm::stable_sort(Out.Functions, [](const FunctionInstances &A, const FunctionInstances &B) { return A.Texts < B.Texts; });
+  for (const FunctionInstances &F : Out.Functions)
+    if (Facts.Identifiers.count(F.NewName))
+      for (Candidate &C : Out.Candidates)
+        if (respelledIn(C, F))
+          C.Refusals.push_back({"", C.ArrayWhere, "'" + F.Name + "' is a template that would be written as '" + F.NewName + "' for this record, and that name is taken"});
   Out.HostUnits = Facts.HostUnits;
   Out.Launches = joinLaunches(std::move(Facts.Launches), [&](const LaunchSite &S) {
     for (const InstanceCall &C : Split.Calls)

@@ -14,4 +14,7 @@ Program assemble(ProgramFacts Facts);
 /// the pointers come from, and what other files do with them.
 void checkClass(Candidate &C, llvm::ArrayRef<NodeId> Class, const ProgramFacts &Facts);
 
+/// Something of \p C is written another way in an instance of \p F.
+bool respelledIn(const Candidate &C, const FunctionInstances &F);
+
 } // namespace restride

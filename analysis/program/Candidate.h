@@ -53,6 +53,7 @@ struct Candidate {
   std::vector<NullValue> Nulls;
   std::vector<PointerTest> Tests;
   std::vector<MemberName> MemberNames;
+  std::vector<Respelling> Respellings;
   std::vector<SizeOf> Sizes;
   std::vector<Access> Accesses;
   std::vector<Alias> Aliases;
@@ -131,6 +132,10 @@ struct FunctionInstances {
   std::string Name;
   std::vector<Range> Texts; ///< the definition and all other declarations
   std::vector<unsigned> Instances;
+  bool ForRecord = false;    ///< all but the first, a template that stays, are written for one record alone,
+  bool BehindRecord = false; ///< which is declared behind it
+  std::string NewName = "";  ///< of those; empty: they are overloads
+  std::vector<unsigned> RecordPositions = {}; ///< of the template's parameters that they have no more
 };
 
 /// A pointer in a struct that is one array in some of the struct's objects and

@@ -25,7 +25,7 @@ public:
     if (!isa<VarDecl, FieldDecl>(D) || D->isImplicit() || inTemplate())
       return true;
     if (const VarDecl *V = dyn_cast<VarDecl>(D); V && V->isStaticLocal() && !V->hasAttr<CUDASharedAttr>() && Function)
-      Graph.functions()[ownerOf(functionAround(Function), View)].Fixed = "has a static variable";
+      Graph.functions()[Graph.owner(functionAround(Function))].Fixed = "has a static variable";
     std::optional<NodeId> Node = Graph.node(D);
     Table.add(D);
     if (const FieldDecl *F = dyn_cast<FieldDecl>(D))
@@ -51,7 +51,7 @@ public:
   bool VisitFunctionDecl(FunctionDecl *F) override {
     if (F->isImplicit() || F->isDependentContext())
       return true;
-    std::string Owner = ownerOf(F, View);
+    std::string Owner = Graph.owner(F);
     if (std::string Symbol = symbolOf(F); !Symbol.empty() && F->doesThisDeclarationHaveABody() && !F->isTemplateInstantiation())
       Graph.define(Symbol, F->getLocation());
     bool Tracked = false;
@@ -70,7 +70,7 @@ public:
         Tracked = true;
         parameter(F, I, *Node, Owner);
       }
-    if (Tracked)
+    if (Tracked || !Graph.templateRecords(F).empty())
       describe(F, Graph.functions()[Owner]);
     if (!F->isDefined()) {
       unseen(F, F, Owner);
@@ -132,7 +132,7 @@ public:
     const FunctionDecl *Definition = nullptr;
     const bool IsSeen = View.isUserCode(Callee->getLocation()) && Callee->hasBody(Definition);
     if (IsSeen)
-      U.Facts.CallsOf[Definition->getLocation().getRawEncoding()].push_back(Call);
+      U.Facts.CallsOf[Definition].push_back(Call);
     const llvm::ArrayRef<const Expr *> Arguments(Call->getArgs(), Call->getNumArgs());
     if (const CXXOperatorCallExpr *Operator = dyn_cast<CXXOperatorCallExpr>(Call)) {
       const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(Callee);
@@ -158,9 +158,9 @@ public:
   }
 
 private:
-  static void give(const FunctionDecl *Definition, llvm::ArrayRef<const Expr *> Arguments, std::map<unsigned, std::vector<const Expr *>> &To) {
+  static void give(const FunctionDecl *Definition, llvm::ArrayRef<const Expr *> Arguments, llvm::DenseMap<const ParmVarDecl *, std::vector<const Expr *>> &To) {
     for (auto [P, Argument] : llvm::zip(Definition->parameters(), Arguments))
-      To[P->getLocation().getRawEncoding()].push_back(Argument);
+      To[P].push_back(Argument);
   }
 
   /// Another member can follow the last one of a struct.
@@ -247,6 +247,15 @@ private:
     std::optional<Range> Text = textOf(Written);
     if (Text && !llvm::is_contained(Out.Texts, *Text))
       Out.Texts.push_back(*Text);
+    if (llvm::ArrayRef<RecordArgument> Records = Graph.templateRecords(F); Text && !Records.empty() && !Out.ForRecord) {
+      Out.ForRecord = recordFunction(F, Records, View);
+      for (const FunctionDecl *Other : Written->redecls())
+        if (std::optional<Range> Here = textOf(Other); !Here)
+          Text = std::nullopt;
+        else if (!llvm::is_contained(Out.Texts, *Here))
+          Out.Texts.push_back(*Here);
+      llvm::sort(Out.Texts);
+    }
     if (!Text)
       Out.Fixed = "is written by a macro or lies outside of the project";
     else if (isa<CXXMethodDecl>(F) || F->isOverloadedOperator() || F->getFriendObjectKind())
@@ -282,7 +291,7 @@ private:
     for (const ParmVarDecl *P : F->parameters())
       if (std::optional<NodeId> Node = Graph.node(P))
         Graph.refuse(*Node, E->getExprLoc(), "'" + F->getNameAsString() + "' is used as a function pointer");
-    Graph.functions()[ownerOf(F, View)].Fixed = "is used as a function pointer";
+    Graph.functions()[Graph.owner(F)].Fixed = "is used as a function pointer";
   }
 
   Unit &U;

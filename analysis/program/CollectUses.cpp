@@ -84,7 +84,7 @@ public:
   void finish() {
     for (const VarDecl *V : Initialised) {
       std::optional<NodeId> Node = Graph.node(V);
-      if (!Node || U.Facts.Aliases.count(V->getLocation().getRawEncoding()) || Graph.facts(*Node).Sites.declared())
+      if (!Node || U.Facts.Aliases.count(V) || Graph.facts(*Node).Sites.declared())
         continue;
       const Expr *Init = isa<ParmVarDecl>(V) ? cast<ParmVarDecl>(V)->getDefaultArg() : V->getInit();
       if (const InitListExpr *L = dyn_cast<InitListExpr>(Init)) {

@@ -119,7 +119,7 @@ std::optional<Estimate> Evaluator::containerSize(const ValueDecl *D, Frame In) c
     const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D);
     if (const Expr *Given = P ? In.argument(P) : nullptr)
       return containerSize(containerOf(Given), In.around());
-    auto At = Facts.Arguments.find(Place);
+    auto At = Facts.Arguments.find(P);
     return At == Facts.Arguments.end() || At->second.size() != 1 ? std::nullopt : containerSize(containerOf(At->second.front()), In.deeper());
   }
   const bool Remember = !In.Callee && Trial.empty();

@@ -10,7 +10,7 @@ namespace restride {
 void DeclarationTable::add(const DeclaratorDecl *D) {
   if (!isa<VarDecl, FieldDecl>(D) || D->getLocation().isInvalid())
     return;
-  std::vector<const DeclaratorDecl *> &Group = Groups[D->getBeginLoc().getRawEncoding()];
+  std::vector<const DeclaratorDecl *> &Group = Groups[{D->getBeginLoc().getRawEncoding(), Graph.madeFor(functionAround(D->getDeclContext()))}];
   for (const DeclaratorDecl *Other : Group) // instantiations repeat their template's
     if (Other->getLocation() == D->getLocation())
       return;
@@ -36,12 +36,13 @@ static TypeLoc pointeeName(TypeLoc T) {
   return T.getAs<AutoTypeLoc>();
 }
 
-/// "geo::" where \p Name is another name of a record in geo, "const geo::" where it says so.
-static std::optional<std::string> aliasScope(TypeLoc Name) {
+/// "geo::" where \p Name is another name of a record in geo, or a template's parameter that stands for it, "const
+/// geo::" where it says so.
+static std::optional<std::string> scopeOf(TypeLoc Name) {
   const CXXRecordDecl *Record = Name.getType()->getAsCXXRecordDecl();
   TypedefTypeLoc Alias = Name.getAs<TypedefTypeLoc>();
   bool Own = Alias && Record && Alias.getDecl()->getDeclContext()->Equals(Record->getDeclContext());
-  if (!Record || Own || (!Alias && !Name.getAs<UsingTypeLoc>()))
+  if (!Record || Own || (!Alias && !Name.getAs<UsingTypeLoc>() && !Name.getAs<SubstTemplateTypeParmTypeLoc>()))
     return std::nullopt;
   std::string Qualified = qualifiedName(Record);
   size_t Colon = Qualified.rfind("::");
@@ -56,7 +57,8 @@ bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaratio
   if (!D->getTypeSourceInfo())
     return Refuse("has no type in the source");
   TypeLoc Name = pointeeName(D->getTypeSourceInfo()->getTypeLoc());
-  if (!Name || Name.getAs<SubstTemplateTypeParmTypeLoc>() || Name.getAs<TemplateTypeParmTypeLoc>())
+  const bool Parameter = Name && Name.getAs<SubstTemplateTypeParmTypeLoc>();
+  if (!Name || (Parameter && Graph.madeFor(functionAround(D->getDeclContext())).empty()) || Name.getAs<TemplateTypeParmTypeLoc>())
     return Refuse("is declared through a typedef of the pointer or a template parameter");
   if (TagTypeLoc Tag = Name.getAs<TagTypeLoc>(); Tag && Tag.isDefinition())
     return Refuse("is declared together with its record; give it a declaration of its own behind the record");
@@ -65,7 +67,7 @@ bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaratio
   if (!R)
     return Refuse(View.isEditable(D->getLocation()) ? "is declared by a macro" : "is declared in a header, which stays as it is");
   Out.RecordName = *R;
-  Out.Scope = aliasScope(Name);
+  Out.Scope = scopeOf(Name);
   return true;
 }
 
@@ -206,7 +208,8 @@ std::vector<Declaration> DeclarationTable::build() {
   for (const auto &[F, Node] : Results) {
     TypeLoc Result = F->getFunctionTypeLoc() ? F->getFunctionTypeLoc().getReturnLoc() : TypeLoc();
     TypeLoc Name = Result ? pointeeName(Result) : TypeLoc();
-    std::optional<Range> R = Name && !Name.getAs<SubstTemplateTypeParmTypeLoc>() ? View.range(Name.getSourceRange()) : std::nullopt;
+    bool Free = Name && (!Name.getAs<SubstTemplateTypeParmTypeLoc>() || !Graph.templateRecords(F).empty());
+    std::optional<Range> R = Free ? View.range(Name.getSourceRange()) : std::nullopt;
     std::optional<Range> Begin = View.range(F->getBeginLoc()), FunctionName = View.range(F->getLocation());
     if (!Begin) // __device__ and its kind are macros
       Begin = R;
@@ -216,7 +219,7 @@ std::vector<Declaration> DeclarationTable::build() {
     }
     Declaration D;
     D.RecordName = *R;
-    D.Scope = aliasScope(Name);
+    D.Scope = scopeOf(Name);
     D.Specifiers = {Begin->Begin, endOfSpecifiers(View.buffer(), R->End)};
     // Nothing between the star and the name but blanks, or it is no plain result.
     Declarator &One = D.Declarators.emplace_back();

@@ -28,7 +28,8 @@ private:
 
   const SourceView &View;
   Flow &Graph;
-  std::map<unsigned, std::vector<const clang::DeclaratorDecl *>> Groups;
+  /// By place, and by the records that the function around them is made for.
+  std::map<std::pair<unsigned, std::string>, std::vector<const clang::DeclaratorDecl *>> Groups;
   std::vector<std::pair<const clang::FunctionDecl *, NodeId>> Results;
 };
 

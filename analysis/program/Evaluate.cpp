@@ -27,9 +27,8 @@ static const Expr *withoutCleanups(const Expr *E) {
 }
 
 llvm::ArrayRef<const Expr *> givenTo(const ParmVarDecl *P, const UnitFacts &Facts) {
-  const unsigned Key = P->getLocation().getRawEncoding();
   for (const auto *Given : {&Facts.Arguments, &Facts.Constructed})
-    if (auto At = Given->find(Key); At != Given->end())
+    if (auto At = Given->find(P); At != Given->end())
       return At->second;
   return {};
 }

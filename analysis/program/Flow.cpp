@@ -10,7 +10,7 @@ using namespace clang;
 
 namespace restride {
 
-static const CXXRecordDecl *userRecord(QualType T, const SourceView &View) {
+const CXXRecordDecl *userRecord(QualType T, const SourceView &View) {
   const CXXRecordDecl *D = T->getAsCXXRecordDecl();
   if (!D || !D->hasDefinition() || D->isLambda())
     return nullptr;
@@ -48,14 +48,31 @@ std::string symbolOf(const NamedDecl *D) {
   return Usr.str().str();
 }
 
-std::string ownerOf(const FunctionDecl *F, const SourceView &View) {
+llvm::ArrayRef<RecordArgument> Flow::templateRecords(const FunctionDecl *F) {
+  if (scalars() || !F->getPrimaryTemplate())
+    return {};
+  auto [At, New] = OfTemplates.try_emplace(F);
+  if (New)
+    At->second = recordArguments(F, *View);
+  return At->second;
+}
+
+std::string Flow::madeFor(const FunctionDecl *F) {
+  std::string Out;
+  for (const RecordArgument &A : F ? templateRecords(F) : llvm::ArrayRef<RecordArgument>())
+    Out += "<" + std::to_string(A.Position) + "=" + std::to_string(record(A.Record)) + ">";
+  return Out;
+}
+
+std::string Flow::owner(const FunctionDecl *F) {
+  const std::string Made = madeFor(F);
   if (const FunctionDecl *Pattern = F->getTemplateInstantiationPattern())
     F = Pattern;
   F = F->getCanonicalDecl();
   if (std::string Symbol = symbolOf(F); !Symbol.empty())
-    return Symbol;
-  Place At = View.place(F->getLocation());
-  return std::to_string(At.Expansion) + ":" + std::to_string(At.Spelling);
+    return Symbol + Made;
+  Place At = View->place(F->getLocation());
+  return std::to_string(At.Expansion) + ":" + std::to_string(At.Spelling) + Made;
 }
 
 unsigned Flow::record(const CXXRecordDecl *D) {
@@ -111,7 +128,7 @@ NodeId Flow::object(const FunctionDecl *F, const CXXRecordDecl *Class) {
 Holder &Flow::holderOf(const CXXRecordDecl *T) { return Holders[View->place(T->getLocation())]; }
 
 NodeId Flow::make(SourceLocation L, Kind K, unsigned Record, std::string Name, const FunctionDecl *Around, Place Object) {
-  auto [At, New] = Ids.try_emplace({View->place(L), K, Object}, Facts.size());
+  auto [At, New] = Ids.try_emplace({View->place(L), K, Object, madeFor(Around)}, Facts.size());
   if (!New) {
     if (Facts[At->second].Record != Record) // a template over the record
       refuse(At->second, L, "'" + Name + "' is declared for several record types by a template");
@@ -124,7 +141,7 @@ NodeId Flow::make(SourceLocation L, Kind K, unsigned Record, std::string Name, c
   F.Where = View->where(L);
   if (Around) {
     F.Function = Around->getNameAsString();
-    F.Owner = ownerOf(Around, *View);
+    F.Owner = owner(Around);
     F.Scope = View->range(Around->getSourceRange());
   }
   return At->second;
@@ -196,7 +213,10 @@ NodeId Flow::argument(const Expr *E, NodeId Parameter, const FunctionDecl *Calle
 }
 
 void Flow::bind(const CallExpr *Call, NodeId Outside, NodeId Inside, const FunctionDecl *Caller, bool Result) {
-  Bindings.push_back({Outside, Inside, Caller ? ownerOf(Caller, *View) : "", Facts[Inside].Owner, View->place(Call->getBeginLoc()), Result});
+  Bindings.push_back({Outside, Inside, Caller ? owner(Caller) : "", Facts[Inside].Owner, View->place(Call->getBeginLoc()), Result});
+  if (const FunctionDecl *Callee = Call->getDirectCallee())
+    if (llvm::ArrayRef<RecordArgument> Records = templateRecords(Callee); !Records.empty())
+      Bindings.back().OfTemplate = recordCall(Call, Records, *View);
 }
 
 NodeId Flow::copy(NodeId A) {

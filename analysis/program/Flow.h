@@ -9,6 +9,7 @@
 // instantiations are one, and a header's declaration is one in all units.
 #pragma once
 
+#include "analysis/program/RecordTemplates.h"
 #include "analysis/program/RecordType.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -71,6 +72,7 @@ struct Binding {
   std::string Caller, Callee; ///< owners
   Place Call;
   bool Result = false;
+  RecordCall OfTemplate = {}; ///< where Callee is one over records
 };
 
 /// A function with tracked parameters, locals or results.
@@ -78,6 +80,7 @@ struct FunctionFacts {
   std::string Name;
   std::vector<Range> Texts;  ///< its definition and its other declarations
   std::string Fixed;         ///< why there can only be one of it; empty: it can be written twice
+  std::optional<RecordFunction> ForRecord; ///< it is made from a template over records
 };
 
 struct TrackedRecord {
@@ -103,6 +106,9 @@ struct Holder {
   std::map<NodeId, std::set<NodeId>> Members; ///< by the member itself: its node in each object
 };
 
+/// A class that the user wrote; nullptr for any other type.
+const clang::CXXRecordDecl *userRecord(clang::QualType T, const SourceView &View);
+
 /// The record of an array declared in global, constant or shared memory of the device.
 const clang::CXXRecordDecl *declaredArrayOf(const clang::ValueDecl *D, const SourceView &View);
 
@@ -122,7 +128,17 @@ public:
     Decls.clear();
     Scalars.clear();
     IsHolder.clear();
+    OfTemplates.clear();
   }
+
+  /// The same for all declarations and instantiations of one function, and in all
+  /// units where others can see it. What is made from a template over records is a
+  /// function of its own for each.
+  std::string owner(const clang::FunctionDecl *F);
+  /// The records that \p F is made for from a template over records.
+  llvm::ArrayRef<RecordArgument> templateRecords(const clang::FunctionDecl *F);
+  /// They as a key; empty for other functions, and for none.
+  std::string madeFor(const clang::FunctionDecl *F);
 
   /// The node of a variable, parameter or member of tracked pointer type, of a
   /// reference parameter that is bound to elements, or of a declared array.
@@ -182,6 +198,7 @@ private:
     Place At;
     Kind K;
     Place Object = {}; ///< of a member that is told apart
+    std::string Made = ""; ///< the records that the function around it is made for
     auto operator<=>(const Key &) const = default;
   };
   NodeId make(clang::SourceLocation L, Kind K, unsigned Record, std::string Name, const clang::FunctionDecl *Around, Place Object = {});
@@ -197,6 +214,7 @@ private:
   llvm::DenseMap<unsigned, const clang::CXXRecordDecl *> Decls; ///< of this unit
   llvm::DenseMap<unsigned, const clang::Type *> Scalars;        ///< of this unit
   llvm::DenseMap<const clang::CXXRecordDecl *, bool> IsHolder;  ///< likewise
+  llvm::DenseMap<const clang::FunctionDecl *, std::vector<RecordArgument>> OfTemplates; ///< likewise
   std::map<Place, Holder> Holders;
   mutable std::vector<NodeId> Parent;
   std::vector<NodeFacts> Facts;
@@ -213,9 +231,5 @@ const clang::FunctionDecl *functionAround(const clang::DeclContext *C);
 
 /// What other units call \p D; empty if they cannot see it.
 std::string symbolOf(const clang::NamedDecl *D);
-
-/// The same for all declarations and instantiations of one function, and in all
-/// units where others can see it.
-std::string ownerOf(const clang::FunctionDecl *F, const SourceView &View);
 
 } // namespace restride

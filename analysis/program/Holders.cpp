@@ -46,9 +46,9 @@ std::vector<NodeId> Flow::members(const ValueDecl *Object) {
     if (!F)
       return {};
     V = F->getFirstDecl()->getParamDecl(P->getFunctionScopeIndex());
-    Symbol = F->isExternallyVisible() ? ownerOf(F, *View) + "#" + std::to_string(P->getFunctionScopeIndex()) : "";
+    Symbol = F->isExternallyVisible() ? owner(F) + "#" + std::to_string(P->getFunctionScopeIndex()) : "";
   } else if (F) {
-    Symbol = F->isExternallyVisible() ? ownerOf(F, *View) + "#result" : "";
+    Symbol = F->isExternallyVisible() ? owner(F) + "#result" : "";
   } else if (V->hasGlobalStorage() && !V->isStaticLocal()) {
     Symbol = symbolOf(V);
   }

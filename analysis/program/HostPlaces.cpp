@@ -60,10 +60,10 @@ public:
       return V; // a function that calls itself
     const ValueDecl *Out = V;
     const QualType T = V->getType();
-    if (isa<ParmVarDecl>(V)) {
+    if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(V)) {
       const ValueDecl *One = nullptr;
       bool Same = true;
-      if (auto At = Facts.Arguments.find(V->getLocation().getRawEncoding()); At != Facts.Arguments.end())
+      if (auto At = Facts.Arguments.find(P); At != Facts.Arguments.end())
         for (const Expr *A : At->second)
           if (const ValueDecl *Next = Same ? arrayOf(A) : nullptr; Next != V) {
             Same &= Next && (!One || One == Next);

@@ -43,6 +43,9 @@ public:
       Waiting.insert(B.Callee);
       Waiting.insert(B.Caller);
     }
+    for (const auto &[Name, Function] : Graph.functions())
+      if (Function.ForRecord)
+        Waiting.insert(Name);
     for (NodeId N = 0; N < Graph.size(); ++N)
       if (!Graph.facts(N).Owner.empty())
         Owned[Graph.facts(N).Owner].push_back(N);
@@ -136,7 +139,7 @@ private:
         S.Instance = Id;
     };
     All(F.Sites.Nulls), All(F.Sites.Tests), All(F.Sites.Sizes), All(F.Sites.Accesses), All(F.Sites.Aliases);
-    All(F.Sites.Shifts), All(F.Sites.Arguments), All(F.Sites.MemberCalls), All(F.Sites.Calls);
+    All(F.Sites.Shifts), All(F.Sites.Arguments), All(F.Sites.MemberCalls), All(F.Sites.Calls), All(F.Sites.Respellings);
   }
 
   Instance another(const std::string &F) {
@@ -180,6 +183,48 @@ private:
       }
   }
 
+  /// Why \p F, made from a template over records, cannot be written for them alone; empty if it can.
+  std::string objection(const std::string &F, const FunctionFacts &Facts, bool Recursive, size_t Groups) const {
+    if (!Facts.ForRecord->Objection.empty() || !Facts.Fixed.empty())
+      return Facts.ForRecord->Objection.empty() ? Facts.Fixed : Facts.ForRecord->Objection;
+    if (Recursive)
+      return "calls itself through others";
+    if (Groups > MaxInstances)
+      return "is called with too many arrays";
+    for (const Binding &B : Graph.bindings())
+      if (B.Callee == F && (B.OfTemplate.Unclear || (saysRecord(F) && !B.OfTemplate.Name)))
+        return "is called by a macro's body";
+    return "";
+  }
+
+  bool saysRecord(const std::string &F) const {
+    return llvm::any_of(Graph.bindings(), [&](const Binding &B) { return B.Callee == F && !B.OfTemplate.Records.empty(); });
+  }
+
+  /// What its text needs goes with every array that the function has to do with.
+  void respell(const std::string &F, const RecordFunction &Made) {
+    std::vector<Respelling> Edits = Made.Edits;
+    if (saysRecord(F))
+      for (const Range &Name : Made.Names)
+        Edits.push_back({Name, Made.NewName});
+    for (NodeId N : Owned[F])
+      llvm::append_range(Graph.facts(N).Sites.Respellings, Edits);
+  }
+
+  /// Calls that say the record call the function by its new name; \p F and its callers have their instances.
+  void respellCalls(const std::string &F, const RecordFunction &Made) {
+    if (!saysRecord(F))
+      return;
+    for (const Binding &B : Graph.bindings())
+      if (B.Callee == F)
+        for (const Instance &I : Of[B.Caller]) {
+          std::vector<Respelling> &Out = Graph.facts(I(B.Outside)).Sites.Respellings;
+          Out.push_back({*B.OfTemplate.Name, Made.NewName, I.Id});
+          for (const Range &R : B.OfTemplate.Records)
+            Out.push_back({R, "", I.Id});
+        }
+  }
+
   void process(const std::string &F, bool Recursive) {
     checkRecursion(F, Recursive);
     std::vector<Call> Calls = callsOf(F);
@@ -189,7 +234,19 @@ private:
     auto Facts = Graph.functions().find(F);
     bool Once = Facts == Graph.functions().end() || !Facts->second.Fixed.empty() || Facts->second.Texts.empty() || Recursive;
     std::vector<Instance> &Mine = Of[F];
-    if (Groups.size() < 2 || Groups.size() > MaxInstances || Once) {
+    const RecordFunction *Made = Facts != Graph.functions().end() && Facts->second.ForRecord ? &*Facts->second.ForRecord : nullptr;
+    std::string Why = Made ? objection(F, Facts->second, Recursive, Groups.size()) : "";
+    if (!Why.empty()) {
+      for (NodeId N : Owned[F])
+        Graph.facts(N).Sites.Refusals.push_back({"", Graph.facts(N).Where, "'" + Facts->second.Name + "' is a template that " + Why + ", so it is not written for this record alone"});
+      Made = nullptr;
+    }
+    if (Made) {
+      respell(F, *Made);
+      if (Groups.empty())
+        Groups.emplace_back();
+    }
+    if ((Groups.size() < 2 && !Made) || Groups.size() > MaxInstances || Once) {
       Mine.emplace_back();
       if (Groups.size() > 1 && Facts != Graph.functions().end() && !Facts->second.Fixed.empty())
         for (const auto &[Inside, Outside] : Groups.front().Arrays)
@@ -198,6 +255,13 @@ private:
         bind(G, Mine[0], F);
     } else {
       FunctionInstances Written{Facts->second.Name, Facts->second.Texts, {}};
+      if (Made) { // for everything else it stays as it is
+        Written.ForRecord = true;
+        Written.BehindRecord = Made->BehindRecord;
+        Written.RecordPositions = Made->Positions;
+        Written.NewName = saysRecord(F) ? Made->NewName : "";
+        Written.Instances.push_back(++LastId);
+      }
       for (size_t G = 0; G < Groups.size(); ++G) {
         if (G == 0) {
           Mine.push_back({++LastId, {}});
@@ -212,6 +276,8 @@ private:
         bind(Groups[G], Mine[G], F);
       Out.Functions.push_back(std::move(Written));
     }
+    if (Made)
+      respellCalls(F, *Made);
     // Its calls of itself, and of functions in the same circle that came first.
     for (const Binding &B : Graph.bindings())
       if (B.Caller == F && (B.Callee == F || !Waiting.count(B.Callee)))

@@ -131,14 +131,14 @@ static std::vector<const FunctionDecl *> inOrder(llvm::ArrayRef<const FunctionDe
 }
 
 std::vector<LaunchSite> launches(llvm::ArrayRef<const FunctionDecl *> Kernels, llvm::ArrayRef<Decl *> Scope, const UnitFacts &Facts,
-                                 const Evaluator &Values, ASTContext &Context, const SourceView &View) {
+                                 const Evaluator &Values, Flow &Graph, ASTContext &Context, const SourceView &View) {
   std::vector<LaunchSite> Out;
   auto Site = [&](const FunctionDecl *F) -> LaunchSite & {
     LaunchSite S;
     S.L.Kernel = mangledKernel(F, Context);
     S.L.Name = F->getNameAsString();
     S.L.Where = View.where(F->getLocation());
-    S.Kernel = ownerOf(F, View);
+    S.Kernel = Graph.owner(F);
     return Out.emplace_back(std::move(S));
   };
   for (const FunctionDecl *F : inOrder(Kernels, Context.getSourceManager()))

@@ -17,7 +17,7 @@ struct LaunchSite {
 
 /// Sizes, integer arguments and what lies behind pointers as far as the source gives them.
 std::vector<LaunchSite> launches(llvm::ArrayRef<const clang::FunctionDecl *> Kernels, llvm::ArrayRef<clang::Decl *> Scope, const UnitFacts &Facts,
-                                 const Evaluator &Values, clang::ASTContext &Context, const SourceView &View);
+                                 const Evaluator &Values, Flow &Graph, clang::ASTContext &Context, const SourceView &View);
 
 /// Joins the launches of one kernel in one instance. \p InstanceOf says which
 /// that is for a site.

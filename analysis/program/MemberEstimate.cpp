@@ -189,7 +189,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::partOfVariable(con
   if (const ParmVarDecl *Parameter = dyn_cast<ParmVarDecl>(V)) {
     if (const Expr *Argument = In.argument(Parameter))
       return part<T>(Argument, P, In.around());
-    auto At = Facts.Arguments.find(Key);
+    auto At = Facts.Arguments.find(Parameter);
     if (At == Facts.Arguments.end())
       return std::nullopt;
     for (const Expr *Argument : At->second) {

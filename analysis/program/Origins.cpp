@@ -27,7 +27,7 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
     Graph.facts(Node).Origins.push_back({K, View.where(E->getExprLoc()), std::move(What)});
   };
   auto Tracked = [&](const ValueDecl *D) {
-    if (Facts.Aliases.count(D->getLocation().getRawEncoding()))
+    if (Facts.Aliases.count(D))
       return true;
     std::optional<NodeId> Other = Graph.node(E);
     if (Other)
@@ -66,7 +66,7 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
       return flowInto(Node, A->getBase());
     if (const UnaryOperator *Target = dyn_cast<UnaryOperator>(Of); Target && Target->getOpcode() == UO_Deref)
       return flowInto(Node, Target->getSubExpr());
-    if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Of); R && Facts.Aliases.count(R->getDecl()->getLocation().getRawEncoding()))
+    if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Of); R && Facts.Aliases.count(R->getDecl()))
       return;
     const DeclRefExpr *Name = dyn_cast<DeclRefExpr>(Of);
     if (std::optional<NodeId> Other = Name ? Graph.node(Name->getDecl()) : std::nullopt; Other && Graph.facts(*Other).ToElement)
@@ -94,7 +94,7 @@ void UseClassifier::elementFlowsInto(NodeId Node, const Expr *Source) {
   if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_Deref)
     return flowInto(Node, U->getSubExpr());
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
-    if (Facts.Aliases.count(R->getDecl()->getLocation().getRawEncoding()))
+    if (Facts.Aliases.count(R->getDecl()))
       return;
     if (std::optional<NodeId> Other = Graph.node(R->getDecl()); Other && Graph.facts(*Other).ToElement)
       return Graph.unite(Node, *Other);

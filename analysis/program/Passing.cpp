@@ -69,7 +69,7 @@ void UseClassifier::pointerArgument(const CallExpr *Call, const Expr *E, const P
   if (!Node)
     return Unknown("the pointer is passed to " + Name + ", whose parameter cannot be followed");
   if (!Callee->isDefined())
-    Graph.require(P.Node, ownerOf(Callee, View), E->getExprLoc(), "the pointer is passed to " + Name + ", whose body is not seen");
+    Graph.require(P.Node, Graph.owner(Callee), E->getExprLoc(), "the pointer is passed to " + Name + ", whose body is not seen");
   asArgument(Call, E, P, *Node);
 }
 

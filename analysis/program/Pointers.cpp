@@ -58,7 +58,7 @@ bool UseClassifier::resultIsUnused(const Expr *E) const {
 }
 
 void UseClassifier::reference(const Expr *E, const ValueDecl *D) {
-  if (auto At = Facts.Aliases.find(D->getLocation().getRawEncoding()); At != Facts.Aliases.end()) {
+  if (auto At = Facts.Aliases.find(D); At != Facts.Aliases.end()) {
     Pointer P;
     if (At->second.Instead) {
       P = *At->second.Instead;

@@ -138,10 +138,15 @@ static void addMemberNames(const ASTContext &Context, ProgramFacts &Out) {
   }));
 }
 
+/// Not so of two functions that are made from one template.
+static bool sameArrays(const Declaration &A, const Declaration &B) {
+  return llvm::equal(A.Declarators, B.Declarators, [](const Declarator &X, const Declarator &Y) { return X.Candidate == Y.Candidate || X.Candidate < 0 || Y.Candidate < 0; });
+}
+
 /// Declarations of headers come with every unit.
 static void addDeclarations(std::vector<Declaration> New, std::vector<Declaration> &All) {
   for (Declaration &D : New)
-    if (llvm::none_of(All, [&](const Declaration &Old) { return Old.Specifiers == D.Specifiers; }))
+    if (llvm::none_of(All, [&](const Declaration &Old) { return Old.Specifiers == D.Specifiers && sameArrays(Old, D); }))
       All.push_back(std::move(D));
 }
 
@@ -198,7 +203,7 @@ std::vector<size_t> readUnit(ASTContext &Context, llvm::ArrayRef<SkippedRange> S
   for (unsigned Key : U.Facts.UnclearMembers)
     Writes(Key);
   if (!Again)
-    for (LaunchSite &L : launches(U.Kernels, U.Scope, U.Facts, Values, Context, View))
+    for (LaunchSite &L : launches(U.Kernels, U.Scope, U.Facts, Values, Out.Graph, Context, View))
       Out.Launches.push_back(std::move(L));
   for (const Decl *D : U.Scope)
     if (std::optional<Range> R = View.range(D->getSourceRange()))

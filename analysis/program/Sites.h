@@ -196,6 +196,14 @@ struct SizeOf {
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
+/// A name that is written another way where the array moves: of a template's
+/// parameter in a function for one record alone, of that function in a call.
+struct Respelling {
+  Range Where;
+  std::string With;
+  unsigned Instance = 0; ///< of the function around it, see FunctionInstances
+};
+
 /// A name that must be written with its class or namespace elsewhere.
 struct ScopedName {
   Range Name;

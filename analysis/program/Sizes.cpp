@@ -103,10 +103,10 @@ private:
     const FunctionDecl *F = P ? dyn_cast<FunctionDecl>(P->getDeclContext()) : nullptr;
     if (!F || !callsSeen(F, P))
       return std::nullopt;
-    auto At = Facts.Arguments.find(P->getLocation().getRawEncoding());
+    auto At = Facts.Arguments.find(P);
     if (At == Facts.Arguments.end() || At->second.empty())
       return std::nullopt;
-    return all(At->first, At->second);
+    return all(P->getLocation().getRawEncoding(), At->second);
   }
   bool callsSeen(const FunctionDecl *F, const ParmVarDecl *P) const {
     const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F);

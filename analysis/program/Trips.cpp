@@ -124,7 +124,7 @@ static const FunctionDecl *functionAround(const Stmt *S, ASTContext &Context) {
 }
 
 double Evaluator::timesCalled(const FunctionDecl *F) const {
-  const auto At = F ? Facts.CallsOf.find(F->getLocation().getRawEncoding()) : Facts.CallsOf.end();
+  const auto At = F ? Facts.CallsOf.find(F) : Facts.CallsOf.end();
   if (At == Facts.CallsOf.end()) // main, or nobody is seen
     return 1;
   if (auto [Known, New] = Called.try_emplace(F, 1); !New) // also where it calls itself

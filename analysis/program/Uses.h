@@ -13,6 +13,7 @@
 #include "analysis/program/Flow.h"
 
 #include "clang/AST/ExprCXX.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <map>
 
@@ -58,12 +59,12 @@ struct UnitFacts {
   std::map<unsigned, std::vector<const clang::DeclRefExpr *>> Modified;
   /// Names of variables, members and functions.
   std::set<std::string> Names;
-  /// Aliases by place of declaration; filled while uses are classified.
-  std::map<unsigned, AliasFacts> Aliases;
-  /// All arguments given to a parameter (by its place), over all calls seen.
-  std::map<unsigned, std::vector<const clang::Expr *>> Arguments;
+  /// Aliases, filled while uses are classified.
+  llvm::MapVector<const clang::ValueDecl *, AliasFacts> Aliases;
+  /// All arguments given to a parameter of a definition, over all calls seen.
+  llvm::DenseMap<const clang::ParmVarDecl *, std::vector<const clang::Expr *>> Arguments;
   /// The same of constructors and lambdas, which may be called in ways that are not seen.
-  std::map<unsigned, std::vector<const clang::Expr *>> Constructed;
+  llvm::DenseMap<const clang::ParmVarDecl *, std::vector<const clang::Expr *>> Constructed;
   std::set<unsigned> CalledUnseen; ///< and parameters that calls through a pointer may give others
   /// Everything assigned to a variable after its initialisation.
   std::map<unsigned, std::vector<const clang::Expr *>> Assigned;
@@ -75,8 +76,8 @@ struct UnitFacts {
   /// Calls that give elements to a std::vector, a variable or a member (place of declaration).
   std::map<unsigned, std::vector<const clang::CXXMemberCallExpr *>> Resized;
   std::vector<const clang::CUDAKernelCallExpr *> Launches;
-  /// Calls that are seen of a function or lambda (place of its definition).
-  std::map<unsigned, std::vector<const clang::CallExpr *>> CallsOf;
+  /// Calls that are seen of a function or lambda, by its definition.
+  llvm::DenseMap<const clang::FunctionDecl *, std::vector<const clang::CallExpr *>> CallsOf;
   /// References inside templates (offset and node), and those which an
   /// instantiation explained.
   std::vector<std::pair<clang::SourceLocation, NodeId>> InTemplates;

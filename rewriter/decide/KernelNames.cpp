@@ -1,4 +1,5 @@
 #include "rewriter/decide/KernelNames.h"
+#include "analysis/program/Assemble.h"
 #include "rewriter/write/HelperCode.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -23,12 +24,44 @@ std::string kernelName(llvm::StringRef Mangled) {
   return Name.str();
 }
 
+/// What \p Name, "geo::clear<P, 256>", is called where it is written for its record alone: "geo::clear<256>".
+static std::string nameForRecord(llvm::StringRef Name, const FunctionInstances &F) {
+  size_t Open = Name.find('<');
+  llvm::StringRef Function = Name.take_front(Open), Rest = Open == llvm::StringRef::npos ? "" : Name.drop_front(Open + 1);
+  std::string Arguments;
+  int Depth = 0;
+  for (unsigned I = 0; Depth >= 0 && !Rest.empty(); ++I) {
+    size_t End = 0;
+    for (; End < Rest.size() && (Depth > 0 || (Rest[End] != ',' && Rest[End] != '>')); ++End)
+      Depth += (Rest[End] == '<' || Rest[End] == '(') - (Rest[End] == '>' || Rest[End] == ')');
+    if (!llvm::is_contained(F.RecordPositions, I))
+      Arguments += (Arguments.empty() ? "" : ", ") + Rest.take_front(End).trim().str();
+    Depth = End < Rest.size() && Rest[End] == ',' ? 0 : -1;
+    Rest = Rest.drop_front(std::min(End + 1, Rest.size()));
+  }
+  std::string Out = Function.str();
+  if (!F.NewName.empty())
+    Out = Function.drop_back(F.Name.size()).str() + F.NewName;
+  return Arguments.empty() ? Out : Out + "<" + Arguments + ">";
+}
+
 static bool hasWord(llvm::StringRef Text, llvm::StringRef Word) {
   auto IsPart = [](char C) { return llvm::isAlnum(C) || C == '_'; };
   for (size_t At = Text.find(Word); At != llvm::StringRef::npos; At = Text.find(Word, At + 1))
     if ((At == 0 || !IsPart(Text[At - 1])) && (At + Word.size() == Text.size() || !IsPart(Text[At + Word.size()])))
       return true;
   return false;
+}
+
+/// The name that a template's kernel has in this plan.
+static std::string kernelNameIn(const Launch &L, const Program &P, const Plan &Layouts) {
+  std::string Name = kernelName(L.Kernel);
+  for (const FunctionInstances &F : P.Functions)
+    if (F.ForRecord && llvm::is_contained(F.Instances, L.Instance))
+      for (size_t I = 0; I < P.Candidates.size(); ++I)
+        if (Layouts[I] != catalogue().front() && !alignsInPlace(P, Layouts, I) && respelledIn(P.Candidates[I], F))
+          return nameForRecord(Name, F);
+  return Name;
 }
 
 /// Types of the arrays that \p L gets and which moved.
@@ -49,7 +82,7 @@ static std::vector<std::string> handles(const Launch &L, const Program &P, const
 
 std::string functionOf(const Launch &L, const ptx::Module &M, const Program &P, const Plan &Layouts) {
   std::vector<std::string> Handles = handles(L, P, Layouts);
-  std::string Name = kernelName(L.Kernel);
+  std::string Name = kernelNameIn(L, P, Layouts);
   std::vector<std::string> Same, Fit;
   for (const ptx::Function &F : M.Functions)
     if (F.IsEntry && kernelName(F.Name) == Name)

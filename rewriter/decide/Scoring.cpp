@@ -4,6 +4,7 @@
 
 #include "analysis/cost/MeanScore.h"
 
+#include <map>
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -133,6 +134,7 @@ static llvm::Expected<cost::Score> scoreAt(double Assumed, const Program &P, con
                                            const Compiled &Code, const cost::Gpu &Gpu, cost::Model Model) {
   std::vector<std::vector<cost::KernelLaunch>> ByUnit(Code.size());
   cost::Score Out;
+  std::map<std::string, std::string> Renamed; // to the names that all layouts have in common
   for (const Launch &L : P.Launches) {
     if (!llvm::is_contained(Kernels, L.Kernel))
       continue;
@@ -144,6 +146,8 @@ static llvm::Expected<cost::Score> scoreAt(double Assumed, const Program &P, con
       Out.Warnings.push_back("kernel '" + L.Name + "' has no code and is not scored");
     else {
       K.Registers = Code[U]->Registers.lookup(K.Function);
+      if (kernelName(K.Function) != kernelName(L.Kernel))
+        Renamed[K.Function] = L.Kernel;
       ByUnit[U].push_back(std::move(K));
     }
   }
@@ -155,6 +159,9 @@ static llvm::Expected<cost::Score> scoreAt(double Assumed, const Program &P, con
     if (!S)
       return S.takeError();
     Converted.clear(); // once for the program
+    for (cost::KernelCost &K : S->Kernels)
+      if (auto At = Renamed.find(K.Name); At != Renamed.end())
+        K.Name = At->second;
     Out.Cycles += S->Cycles;
     Out.ConversionCycles += S->ConversionCycles;
     Out.NoiseCycles += S->NoiseCycles;

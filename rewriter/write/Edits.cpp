@@ -22,7 +22,9 @@ public:
         return A.Where.Begin < B.Where.Begin;
       if (isInsertion(A) != isInsertion(B))
         return isInsertion(A);
-      return A.Where.End > B.Where.End;
+      if (A.Where.End != B.Where.End)
+        return A.Where.End > B.Where.End;
+      return A.Yields < B.Yields;
     });
     Edits.erase(std::unique(Edits.begin(), Edits.end()), Edits.end());
     Uses.resize(Edits.size());
@@ -39,7 +41,7 @@ public:
     if (!Problem.empty())
       return llvm::createStringError(Problem);
     for (size_t I = 0; I < Edits.size(); ++I)
-      if (!Uses[I])
+      if (!Uses[I] && !Edits[I].Yields)
         return llvm::createStringError("an edit at byte " + std::to_string(Edits[I].Where.Begin) +
                                        " lies in text that another edit drops");
     return std::move(Out);
@@ -75,7 +77,7 @@ private:
       if (isInsertion(E) && Depth > 0 && (E.Where.Begin == R.Begin || E.Where.Begin == R.End))
         continue;
       if (E.Where.Begin < At) { // inside of the edit before, which renders it
-        if (E.Where.End > At)
+        if (E.Where.End > At && !E.Yields)
           Problem = "two edits overlap at byte " + std::to_string(E.Where.Begin);
         continue;
       }

@@ -26,6 +26,7 @@ struct Edit {
   Range Where; ///< empty for an insertion
   Pieces With;
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
+  bool Yields = false;   ///< to another that drops its text
   bool operator==(const Edit &) const = default;
 };
 

@@ -1,4 +1,5 @@
 #include "rewriter/write/Variant.h"
+#include "analysis/program/Assemble.h"
 #include "rewriter/write/Format.h"
 #include "rewriter/write/Friends.h"
 #include "rewriter/write/MethodCode.h"
@@ -106,7 +107,8 @@ static llvm::Expected<std::vector<std::string>> textsOf(const FunctionInstances 
 
 /// One instance of each function takes the place of its text, the original if
 /// one stays as it was; those that read otherwise follow as overloads.
-static llvm::Error placeInstances(const Program &P, std::vector<Edit> &Edits) {
+static llvm::Error placeInstances(const Program &P, std::vector<Edit> &Edits, std::map<unsigned, std::string> &BehindHelpers) {
+  std::vector<Edit> Overloads; // no part of the texts that they follow, of which others may be made
   for (const FunctionInstances &F : P.Functions) {
     std::vector<std::string> Original;
     for (const Range &R : F.Texts)
@@ -122,12 +124,21 @@ static llvm::Error placeInstances(const Program &P, std::vector<Edit> &Edits) {
     }
     unsigned InPlace = Written.front().first;
     std::erase_if(Edits, [&](const Edit &E) { return E.Instance != InPlace && llvm::is_contained(F.Instances, E.Instance); });
+    unsigned Record = 0; // where a function can name its handle at the earliest
+    for (const Candidate &C : P.Candidates)
+      if (F.BehindRecord && respelledIn(C, F))
+        Record = std::max(Record, C.HelperAt);
     for (const auto &[Id, Texts] : llvm::ArrayRef(Written).drop_front())
       for (size_t I = 0; I < Texts.size(); ++I) {
+        if (F.BehindRecord) {
+          BehindHelpers[Record] += "\n" + Texts[I] + "\n";
+          continue;
+        }
         bool Body = llvm::StringRef(Texts[I]).ends_with("}");
-        Edits.push_back({{F.Texts[I].End, F.Texts[I].End}, {(Body ? "\n\n" : "\n") + Texts[I]}});
+        Overloads.push_back({{F.Texts[I].End, F.Texts[I].End}, {(Body ? "\n\n" : "\n") + Texts[I]}});
       }
   }
+  llvm::append_range(Edits, Overloads);
   return llvm::Error::success();
 }
 
@@ -177,7 +188,8 @@ llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts) {
   for (const std::unique_ptr<Move> &M : Moves)
     if (std::optional<Edit> E = M ? friendEdit(*M, Source) : std::nullopt)
       Edits.push_back(std::move(*E));
-  if (llvm::Error E = placeInstances(P, Edits))
+  std::map<unsigned, std::string> BehindHelpers;
+  if (llvm::Error E = placeInstances(P, Edits, BehindHelpers))
     return E;
   for (auto &[Key, H] : Code) {
     llvm::Expected<std::vector<std::string>> Methods = methodCode(*H.M, P.Text, H.Needs);
@@ -192,6 +204,8 @@ llvm::Expected<Rewritten> writeVariant(const Program &P, const Plan &Layouts) {
     bool NewLine = At > 0 && Source[At - 1] == '\n';
     Edits.push_back({{At, At}, {(NewLine ? "" : "\n") + Text}});
   }
+  for (const auto &[At, Text] : BehindHelpers)
+    Edits.push_back({{At, At}, {Text + (Source.substr(At).starts_with("\n") ? "" : "\n")}});
   return applyEdits(P.Text, std::move(Edits));
 }
 

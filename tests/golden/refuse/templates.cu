@@ -7,7 +7,7 @@ struct C { float x, y; };
 struct D { float x, y; };
 
 // CHECK-DAG: templates.cu:[[@LINE+1]]:{{.*}} refused: 'p' is declared through a typedef of the pointer or a template parameter
-template <typename T> __global__ void over(T *p) { p[0].x = 1; }
+template <typename T> __global__ void over(T p) { p[0].x = 1; }
 
 __global__ void b(B *p) {
   // CHECK-DAG: templates.cu:[[@LINE+1]]:{{.*}} refused: this use of the pointer is not understood
@@ -29,15 +29,56 @@ template <int N> __global__ void branches(D *p) {
 
 struct E { float x, y; };
 struct F { float x, y; };
-// CHECK: templates.cu:[[@LINE-2]]:{{.*}}array of 'E'
-// CHECK-NEXT: templates.cu:[[@LINE+1]]:{{.*}} refused: 'made' is declared for several record types by a template
+struct G { float x, y; };
+struct H { float x, y; };
+struct H_made {};
+
+// Templates over records that cannot be written once more for one of them.
+// CHECK-DAG: templates.cu:[[@LINE+1]]:{{.*}} refused: 'made' is a template that has parts that are there for some types only (if constexpr), so it is not written for this record alone
+template <typename T> T *made(int n) {
+  T *p;
+  cudaMalloc(&p, n * sizeof(T));
+  if constexpr (sizeof(T) == 12)
+    cudaMemset(p, 0, n * sizeof(T));
+  return p;
+}
+__global__ void one(E *e) { e[threadIdx.x].x = 1; }
+
+// CHECK-DAG: templates.cu:[[@LINE+1]]:{{.*}} refused: 'kept' is a template that has a static variable, so it is not written for this record alone
+template <typename T> T *kept(int n) {
+  static int calls;
+  T *p;
+  cudaMalloc(&p, n * sizeof(T) + 0 * ++calls);
+  return p;
+}
+__global__ void two(F *f) { f[threadIdx.x].x = 1; }
+
+struct Device {
+  // CHECK-DAG: templates.cu:[[@LINE+1]]:{{.*}} refused: 'made' is a template that is a member, an operator or a friend, so it is not written for this record alone
+  template <typename T> static T *made(int n) {
+    T *p;
+    cudaMalloc(&p, n * sizeof(T));
+    return p;
+  }
+};
+__global__ void three(G *g) { g[threadIdx.x].x = 1; }
+
+namespace other {
+// CHECK-DAG: templates.cu:{{.*}} refused: 'made' is a template that would be written as 'H_made' for this record, and that name is taken
 template <typename T> T *made(int n) {
   T *p;
   cudaMalloc(&p, n * sizeof(T));
   return p;
 }
-__global__ void both(E *e, F *f) { e[0].x = f[0].y; }
-void mixed() { both<<<1, 1>>>(made<E>(8), made<F>(8)); }
+} // namespace other
+__global__ void four(H *h) { h[threadIdx.x].x = 1; }
+
+void mixed() {
+  one<<<1, 8>>>(made<E>(8));
+  two<<<1, 8>>>(kept<F>(8));
+  three<<<1, 8>>>(Device::made<G>(8));
+  four<<<1, 8>>>(other::made<H>(8));
+}
 
 int main() {
   over<<<1, 1>>>((A *)nullptr);
