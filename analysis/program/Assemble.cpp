@@ -208,6 +208,20 @@ bool respelledIn(const Candidate &C, const FunctionInstances &F) {
   return llvm::any_of(C.Respellings, [&](const Respelling &R) { return llvm::is_contained(F.Instances, R.Instance); });
 }
 
+/// What is written for a record alone must see the record wherever its file is read, and have a name.
+static void checkPlace(const FunctionInstances &F, const ProgramFacts &Facts, Program &Out) {
+  for (Candidate &C : Out.Candidates) {
+    if (!respelledIn(C, F))
+      continue;
+    if (Facts.Identifiers.count(F.NewName))
+      C.Refusals.push_back({"", C.ArrayWhere, "'" + F.Name + "' is a template that would be written as '" + F.NewName + "' for this record, and that name is taken"});
+    const unsigned Record = Out.Text.at(C.HelperAt).Text.Begin;
+    for (const Range &R : F.Texts)
+      if (unsigned Template = Out.Text.at(R.Begin).Text.Begin; Template != Record && !Facts.MainFiles.count(F.BehindRecord ? Record : Template))
+        C.Refusals.push_back({"", C.ArrayWhere, "'" + F.Name + "' is a template in another header than this record, and neither needs the other"});
+  }
+}
+
 Program assemble(ProgramFacts Facts) {
   Flow &Graph = Facts.Graph;
   Program Out;
@@ -257,10 +271,8 @@ Program assemble(ProgramFacts Facts) {
   // Those that go to one place behind a record keep their order there.
   llvm::stable_sort(Out.Functions, [](const FunctionInstances &A, const FunctionInstances &B) { return A.Texts < B.Texts; });
   for (const FunctionInstances &F : Out.Functions)
-    if (Facts.Identifiers.count(F.NewName))
-      for (Candidate &C : Out.Candidates)
-        if (respelledIn(C, F))
-          C.Refusals.push_back({"", C.ArrayWhere, "'" + F.Name + "' is a template that would be written as '" + F.NewName + "' for this record, and that name is taken"});
+    if (F.ForRecord)
+      checkPlace(F, Facts, Out);
   Out.HostUnits = Facts.HostUnits;
   Out.Launches = joinLaunches(std::move(Facts.Launches), [&](const LaunchSite &S) {
     for (const InstanceCall &C : Split.Calls)

@@ -134,6 +134,7 @@ struct FunctionInstances {
   std::vector<unsigned> Instances;
   bool ForRecord = false;    ///< all but the first, a template that stays, are written for one record alone,
   bool BehindRecord = false; ///< which is declared behind it
+  std::string Namespace = ""; ///< they need around them there
   std::string NewName = "";  ///< of those; empty: they are overloads
   std::vector<unsigned> RecordPositions = {}; ///< of the template's parameters that they have no more
 };

@@ -258,6 +258,7 @@ private:
       if (Made) { // for everything else it stays as it is
         Written.ForRecord = true;
         Written.BehindRecord = Made->BehindRecord;
+        Written.Namespace = Made->Namespace;
         Written.RecordPositions = Made->Positions;
         Written.NewName = saysRecord(F) ? Made->NewName : "";
         Written.Instances.push_back(++LastId);

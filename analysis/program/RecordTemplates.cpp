@@ -150,6 +150,10 @@ RecordFunction recordFunction(const FunctionDecl *F, llvm::ArrayRef<RecordArgume
     Out.BehindRecord |= View.sourceManager().isBeforeInTranslationUnit(Pattern->getFirstDecl()->getLocation(), A.Record->getLocation());
   }
   Out.NewName += F->getNameAsString();
+  bool Global = llvm::all_of(Records, [](const RecordArgument &A) { return A.Record->getDeclContext()->isTranslationUnit(); });
+  for (const DeclContext *C = Pattern->getDeclContext(); Global && C; C = C->getParent())
+    if (const NamespaceDecl *N = dyn_cast<NamespaceDecl>(C); N && !N->isAnonymousNamespace())
+      Out.Namespace = N->getName().str() + (Out.Namespace.empty() ? "" : "::") + Out.Namespace;
   return Out;
 }
 

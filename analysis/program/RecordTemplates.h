@@ -30,6 +30,7 @@ struct RecordFunction {
   std::string NewName;       ///< where a call says the record: "Particle_allocate"
   std::vector<unsigned> Positions; ///< of the template's parameters that stand for records
   bool BehindRecord = false; ///< a record is declared later than the template
+  std::string Namespace;     ///< around the template and not around the record: "util", "util::device"
   std::string Objection;     ///< why it cannot be done; empty: it can
 };
 

@@ -131,7 +131,7 @@ static llvm::Error placeInstances(const Program &P, std::vector<Edit> &Edits, st
     for (const auto &[Id, Texts] : llvm::ArrayRef(Written).drop_front())
       for (size_t I = 0; I < Texts.size(); ++I) {
         if (F.BehindRecord) {
-          BehindHelpers[Record] += "\n" + Texts[I] + "\n";
+          BehindHelpers[Record] += F.Namespace.empty() ? "\n" + Texts[I] + "\n" : "\nnamespace " + F.Namespace + " {\n" + Texts[I] + "\n} // namespace " + F.Namespace + "\n";
           continue;
         }
         bool Body = llvm::StringRef(Texts[I]).ends_with("}");

@@ -46,6 +46,14 @@ template <class T> void download(std::vector<T> &host, const T *device) {
   CHECK_CUDA(cudaMemcpy(host.data(), device, host.size() * sizeof(T), cudaMemcpyDeviceToHost));
 }
 
+namespace util {
+template <class T> T *allocate(int n) {
+  T *p;
+  CHECK_CUDA(cudaMalloc(&p, n * sizeof(T)));
+  return p;
+}
+} // namespace util
+
 struct Body { float x, y, z, m; };
 // BODY: template <class T> void download(std::vector<T> &host, const T *device) {
 // BODY: struct BodySoA {
@@ -55,6 +63,9 @@ struct Body { float x, y, z, m; };
 // BODY: BodySoA_store(p, i, Body{});
 // BODY: void download(std::vector<Body> &host, BodySoA device) {
 // BODY-NEXT: CHECK_CUDA(BodySoA_memcpy(host.data(), device, host.size() * sizeof(Body), cudaMemcpyDeviceToHost));
+// BODY: namespace util {
+// BODY-NEXT: BodySoA Body_allocate(int n) {
+// BODY: } // namespace util
 // TILE: static BodyTile32 *upload(const std::vector<Body> &host) {
 // TILE: template <int Width> __global__ void Body_clear(BodyTile32 *p, int n) {
 // TILE: void download(std::vector<Body> &host, const BodyTile32 *device) {
@@ -88,6 +99,11 @@ int main() {
   clear<float, 256><<<n / 256, 256>>>(d_energy, n);
   // BODY: clear<float, 256><<<n / 256, 256>>>(d_energy, n);
   step<<<n / 256, 256>>>(d_bodies, d_cells, d_energy, n);
+  Body *copies = util::allocate<Body>(n);
+  // BODY: BodySoA copies = util::Body_allocate(n);
+  cudaMemcpy(copies, d_bodies, n * sizeof(Body), cudaMemcpyDeviceToDevice);
+  step<<<n / 256, 256>>>(copies, d_cells, d_energy, n);
+  cudaFree(copies);
   download(bodies, d_bodies);
   download(energy, d_energy);
   std::printf("%g %g\n", bodies[7].x, energy[9]);
