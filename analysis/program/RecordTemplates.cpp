@@ -3,6 +3,7 @@
 #include "analysis/program/RecordType.h"
 #include "analysis/program/Tokens.h"
 
+#include "clang/AST/Attr.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
@@ -113,8 +114,10 @@ static std::string respell(const FunctionDecl *Pattern, llvm::ArrayRef<RecordArg
     List.push_back(*R);
   }
   std::vector<Range> Gone = without(List, Records, *Head);
+  // A template may be defined in every unit, a function only so.
+  bool Once = Gone.front() == *Head && Pattern->getStorageClass() == SC_None && !Pattern->isInlineSpecified() && !Pattern->isConstexprSpecified();
   for (const Range &R : Gone)
-    Out.Edits.push_back({R, ""});
+    Out.Edits.push_back({R, !Once ? "" : Pattern->hasAttr<CUDAGlobalAttr>() ? "static " : "inline "});
   ParameterNames Names(Parameters->getDepth());
   Names.TraverseDecl(Pattern->getDescribedFunctionTemplate());
   if (Names.Constexpr)

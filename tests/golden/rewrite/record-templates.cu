@@ -61,14 +61,14 @@ struct Body { float x, y, z, m; };
 // BODY-NEXT: BodySoA device = {};
 // BODY: template <int Width> __global__ void Body_clear(BodySoA p, int n) {
 // BODY: BodySoA_store(p, i, Body{});
-// BODY: void download(std::vector<Body> &host, BodySoA device) {
+// BODY: inline void download(std::vector<Body> &host, BodySoA device) {
 // BODY-NEXT: CHECK_CUDA(BodySoA_memcpy(host.data(), device, host.size() * sizeof(Body), cudaMemcpyDeviceToHost));
 // BODY: namespace util {
-// BODY-NEXT: BodySoA Body_allocate(int n) {
+// BODY-NEXT: inline BodySoA Body_allocate(int n) {
 // BODY: } // namespace util
 // TILE: static BodyTile32 *upload(const std::vector<Body> &host) {
 // TILE: template <int Width> __global__ void Body_clear(BodyTile32 *p, int n) {
-// TILE: void download(std::vector<Body> &host, const BodyTile32 *device) {
+// TILE: inline void download(std::vector<Body> &host, const BodyTile32 *device) {
 
 __global__ void step(Body *b, const Cell *c, float *e, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
