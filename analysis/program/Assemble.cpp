@@ -213,11 +213,11 @@ static void checkPlace(const FunctionInstances &F, const ProgramFacts &Facts, Pr
   for (Candidate &C : Out.Candidates) {
     if (!respelledIn(C, F))
       continue;
-    if (Facts.Identifiers.count(F.NewName))
-      C.Refusals.push_back({"", C.ArrayWhere, "'" + F.Name + "' is a template that would be written as '" + F.NewName + "' for this record, and that name is taken"});
+    if (Facts.Identifiers.count(F.Made->NewName))
+      C.Refusals.push_back({"", C.ArrayWhere, "'" + F.Name + "' is a template that would be written as '" + F.Made->NewName + "' for this record, and that name is taken"});
     const unsigned Record = Out.Text.at(C.HelperAt).Text.Begin;
     for (const Range &R : F.Texts)
-      if (unsigned Template = Out.Text.at(R.Begin).Text.Begin; Template != Record && !Facts.MainFiles.count(F.BehindRecord ? Record : Template))
+      if (unsigned Template = Out.Text.at(R.Begin).Text.Begin; Template != Record && !Facts.MainFiles.count(F.Made->Behind ? Record : Template))
         C.Refusals.push_back({"", C.ArrayWhere, "'" + F.Name + "' is a template in another header than this record, and neither needs the other"});
   }
 }
@@ -266,12 +266,12 @@ Program assemble(ProgramFacts Facts) {
   nameCandidates(Out.Candidates);
   // Functions that only the host's arrays reach several times stay as they are.
   for (FunctionInstances &F : Split.Functions)
-    if (F.ForRecord || llvm::any_of(Out.Declarations, [&](const Declaration &D) { return llvm::is_contained(F.Instances, D.Instance); }))
+    if (F.Made || llvm::any_of(Out.Declarations, [&](const Declaration &D) { return llvm::is_contained(F.Instances, D.Instance); }))
       Out.Functions.push_back(std::move(F));
   // Those that go to one place behind a record keep their order there.
   llvm::stable_sort(Out.Functions, [](const FunctionInstances &A, const FunctionInstances &B) { return A.Texts < B.Texts; });
   for (const FunctionInstances &F : Out.Functions)
-    if (F.ForRecord)
+    if (F.Made)
       checkPlace(F, Facts, Out);
   Out.HostUnits = Facts.HostUnits;
   Out.Launches = joinLaunches(std::move(Facts.Launches), [&](const LaunchSite &S) {

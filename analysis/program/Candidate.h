@@ -124,6 +124,14 @@ struct Launch {
   std::vector<std::string> Notes; ///< what was assumed
 };
 
+/// How a function template over records is written once more, for its records alone.
+struct ForRecords {
+  std::string NewName;             ///< where a call says the record: "Particle_allocate"
+  std::vector<unsigned> Positions; ///< of the template's parameters that stand for records
+  bool Behind = false;             ///< a record is declared later than the template
+  std::string Namespace;           ///< around the template and not around the records: "util", "util::device"
+};
+
 /// A function that is called with several arrays, each of which may move to a
 /// layout of its own. An instance is the function as it is for some of its
 /// calls; instances that read the same are one function. Sites that belong to
@@ -132,11 +140,8 @@ struct FunctionInstances {
   std::string Name;
   std::vector<Range> Texts; ///< the definition and all other declarations
   std::vector<unsigned> Instances;
-  bool ForRecord = false;    ///< all but the first, a template that stays, are written for one record alone,
-  bool BehindRecord = false; ///< which is declared behind it
-  std::string Namespace = ""; ///< they need around them there
-  std::string NewName = "";  ///< of those; empty: they are overloads
-  std::vector<unsigned> RecordPositions = {}; ///< of the template's parameters that they have no more
+  /// All but the first, a template that stays, are written so; no NewName: as overloads.
+  std::optional<ForRecords> Made = std::nullopt;
 };
 
 /// A pointer in a struct that is one array in some of the struct's objects and

@@ -33,10 +33,10 @@ struct Origin {
   std::string What;
 };
 
-/// What is known about one node; the facts of a class are those of its nodes together.
 /// How a refusal ends that follows from another one: something unites arrays of several records.
 inline constexpr llvm::StringLiteral OfAnotherType = " holds records of another type";
 
+/// What is known about one node; the facts of a class are those of its nodes together.
 struct NodeFacts {
   unsigned Record = 0; ///< index in Flow::records()
   std::string Name;

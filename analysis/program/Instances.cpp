@@ -191,8 +191,9 @@ private:
       return "calls itself through others";
     if (Groups > MaxInstances)
       return "is called with too many arrays";
+    const bool Renamed = saysRecord(F);
     for (const Binding &B : Graph.bindings())
-      if (B.Callee == F && (B.OfTemplate.Unclear || (saysRecord(F) && !B.OfTemplate.Name)))
+      if (B.Callee == F && (B.OfTemplate.Unclear || (Renamed && !B.OfTemplate.Name)))
         return "is called by a macro's body";
     return "";
   }
@@ -206,7 +207,7 @@ private:
     std::vector<Respelling> Edits = Made.Edits;
     if (saysRecord(F))
       for (const Range &Name : Made.Names)
-        Edits.push_back({Name, Made.NewName});
+        Edits.push_back({Name, Made.How.NewName});
     for (NodeId N : Owned[F])
       llvm::append_range(Graph.facts(N).Sites.Respellings, Edits);
   }
@@ -219,7 +220,7 @@ private:
       if (B.Callee == F)
         for (const Instance &I : Of[B.Caller]) {
           std::vector<Respelling> &Out = Graph.facts(I(B.Outside)).Sites.Respellings;
-          Out.push_back({*B.OfTemplate.Name, Made.NewName, I.Id});
+          Out.push_back({*B.OfTemplate.Name, Made.How.NewName, I.Id});
           for (const Range &R : B.OfTemplate.Records)
             Out.push_back({R, "", I.Id});
         }
@@ -256,11 +257,9 @@ private:
     } else {
       FunctionInstances Written{Facts->second.Name, Facts->second.Texts, {}};
       if (Made) { // for everything else it stays as it is
-        Written.ForRecord = true;
-        Written.BehindRecord = Made->BehindRecord;
-        Written.Namespace = Made->Namespace;
-        Written.RecordPositions = Made->Positions;
-        Written.NewName = saysRecord(F) ? Made->NewName : "";
+        Written.Made = Made->How;
+        if (!saysRecord(F))
+          Written.Made->NewName.clear();
         Written.Instances.push_back(++LastId);
       }
       for (size_t G = 0; G < Groups.size(); ++G) {

@@ -148,15 +148,15 @@ RecordFunction recordFunction(const FunctionDecl *F, llvm::ArrayRef<RecordArgume
     if (Out.Objection.empty())
       Out.Objection = respell(D, Records, View, Out);
   for (const RecordArgument &A : Records) {
-    Out.NewName += A.Record->getName().str() + "_";
-    Out.Positions.push_back(A.Position);
-    Out.BehindRecord |= View.sourceManager().isBeforeInTranslationUnit(Pattern->getFirstDecl()->getLocation(), A.Record->getLocation());
+    Out.How.NewName += A.Record->getName().str() + "_";
+    Out.How.Positions.push_back(A.Position);
+    Out.How.Behind |= View.sourceManager().isBeforeInTranslationUnit(Pattern->getFirstDecl()->getLocation(), A.Record->getLocation());
   }
-  Out.NewName += F->getNameAsString();
+  Out.How.NewName += F->getNameAsString();
   bool Global = llvm::all_of(Records, [](const RecordArgument &A) { return A.Record->getDeclContext()->isTranslationUnit(); });
   for (const DeclContext *C = Pattern->getDeclContext(); Global && C; C = C->getParent())
     if (const NamespaceDecl *N = dyn_cast<NamespaceDecl>(C); N && !N->isAnonymousNamespace())
-      Out.Namespace = N->getName().str() + (Out.Namespace.empty() ? "" : "::") + Out.Namespace;
+      Out.How.Namespace = N->getName().str() + (Out.How.Namespace.empty() ? "" : "::") + Out.How.Namespace;
   return Out;
 }
 

@@ -27,10 +27,7 @@ std::vector<RecordArgument> recordArguments(const clang::FunctionDecl *F, const 
 struct RecordFunction {
   std::vector<Respelling> Edits;
   std::vector<Range> Names;  ///< its own, in each of its declarations
-  std::string NewName;       ///< where a call says the record: "Particle_allocate"
-  std::vector<unsigned> Positions; ///< of the template's parameters that stand for records
-  bool BehindRecord = false; ///< a record is declared later than the template
-  std::string Namespace;     ///< around the template and not around the record: "util", "util::device"
+  ForRecords How;
   std::string Objection;     ///< why it cannot be done; empty: it can
 };
 

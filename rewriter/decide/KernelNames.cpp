@@ -24,25 +24,30 @@ std::string kernelName(llvm::StringRef Mangled) {
   return Name.str();
 }
 
+/// The arguments in "256, Pair<int, float>>".
+static std::vector<llvm::StringRef> templateArguments(llvm::StringRef List) {
+  std::vector<llvm::StringRef> Out;
+  int Depth = 0;
+  size_t Begin = 0;
+  for (size_t I = 0; I < List.size() && Depth >= 0; ++I) {
+    Depth += (List[I] == '<' || List[I] == '(') - (List[I] == '>' || List[I] == ')');
+    if (Depth < 0 || (Depth == 0 && List[I] == ',')) {
+      Out.push_back(List.slice(Begin, I).trim());
+      Begin = I + 1;
+    }
+  }
+  return Out;
+}
+
 /// What \p Name, "geo::clear<P, 256>", is called where it is written for its record alone: "geo::clear<256>".
 static std::string nameForRecord(llvm::StringRef Name, const FunctionInstances &F) {
-  size_t Open = Name.find('<');
-  llvm::StringRef Function = Name.take_front(Open), Rest = Open == llvm::StringRef::npos ? "" : Name.drop_front(Open + 1);
-  std::string Arguments;
-  int Depth = 0;
-  for (unsigned I = 0; Depth >= 0 && !Rest.empty(); ++I) {
-    size_t End = 0;
-    for (; End < Rest.size() && (Depth > 0 || (Rest[End] != ',' && Rest[End] != '>')); ++End)
-      Depth += (Rest[End] == '<' || Rest[End] == '(') - (Rest[End] == '>' || Rest[End] == ')');
-    if (!llvm::is_contained(F.RecordPositions, I))
-      Arguments += (Arguments.empty() ? "" : ", ") + Rest.take_front(End).trim().str();
-    Depth = End < Rest.size() && Rest[End] == ',' ? 0 : -1;
-    Rest = Rest.drop_front(std::min(End + 1, Rest.size()));
-  }
-  std::string Out = Function.str();
-  if (!F.NewName.empty())
-    Out = Function.drop_back(F.Name.size()).str() + F.NewName;
-  return Arguments.empty() ? Out : Out + "<" + Arguments + ">";
+  auto [Function, List] = Name.split('<');
+  std::vector<std::string> Kept;
+  for (auto [I, Argument] : llvm::enumerate(templateArguments(List)))
+    if (!llvm::is_contained(F.Made->Positions, I))
+      Kept.push_back(Argument.str());
+  std::string Out = F.Made->NewName.empty() ? Function.str() : Function.drop_back(F.Name.size()).str() + F.Made->NewName;
+  return Kept.empty() ? Out : Out + "<" + llvm::join(Kept, ", ") + ">";
 }
 
 static bool hasWord(llvm::StringRef Text, llvm::StringRef Word) {
@@ -53,13 +58,16 @@ static bool hasWord(llvm::StringRef Text, llvm::StringRef Word) {
   return false;
 }
 
+/// Another type takes the place of its record.
+static bool moves(const Program &P, const Plan &Layouts, size_t I) { return Layouts[I] != catalogue().front() && !alignsInPlace(P, Layouts, I); }
+
 /// The name that a template's kernel has in this plan.
 static std::string kernelNameIn(const Launch &L, const Program &P, const Plan &Layouts) {
   std::string Name = kernelName(L.Kernel);
   for (const FunctionInstances &F : P.Functions)
-    if (F.ForRecord && llvm::is_contained(F.Instances, L.Instance))
+    if (F.Made && llvm::is_contained(F.Instances, L.Instance))
       for (size_t I = 0; I < P.Candidates.size(); ++I)
-        if (Layouts[I] != catalogue().front() && !alignsInPlace(P, Layouts, I) && respelledIn(P.Candidates[I], F))
+        if (moves(P, Layouts, I) && respelledIn(P.Candidates[I], F))
           return nameForRecord(Name, F);
   return Name;
 }
@@ -74,7 +82,7 @@ static std::vector<std::string> handles(const Launch &L, const Program &P, const
     bool Takes = llvm::any_of(C.Kernels, [&](const KernelParameter &K) {
       return K.Kernel == L.Kernel && (K.Instance == L.Instance || !K.Instance || !L.Instance);
     });
-    if (Takes && Layouts[I] != catalogue().front() && !alignsInPlace(P, Layouts, I))
+    if (Takes && moves(P, Layouts, I))
       Out.push_back(handleName(C.Type, *Layouts[I], P.Identifiers));
   }
   return Out;

@@ -4,9 +4,10 @@
 
 #include "analysis/cost/MeanScore.h"
 
-#include <map>
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <map>
 
 namespace restride {
 

@@ -204,7 +204,7 @@ std::vector<Edit> siteEdits(const Move &M, HelperNeeds &Needs) {
       Replace(T.Pointer, {T.Pointer, First}, T.Instance);
   }
   for (const Respelling &R : M.C.Respellings)
-    Out.push_back({R.Where, R.With.empty() ? Pieces{} : Pieces{R.With}, R.Instance, true});
+    Out.push_back({R.Where, {R.With}, R.Instance, true});
   for (const HostCall &H : M.C.Calls) {
     size_t From = Out.size();
     callEdits(M, H, Needs, Out);

@@ -126,12 +126,13 @@ static llvm::Error placeInstances(const Program &P, std::vector<Edit> &Edits, st
     std::erase_if(Edits, [&](const Edit &E) { return E.Instance != InPlace && llvm::is_contained(F.Instances, E.Instance); });
     unsigned Record = 0; // where a function can name its handle at the earliest
     for (const Candidate &C : P.Candidates)
-      if (F.BehindRecord && respelledIn(C, F))
+      if (F.Made && respelledIn(C, F))
         Record = std::max(Record, C.HelperAt);
     for (const auto &[Id, Texts] : llvm::ArrayRef(Written).drop_front())
       for (size_t I = 0; I < Texts.size(); ++I) {
-        if (F.BehindRecord) {
-          BehindHelpers[Record] += F.Namespace.empty() ? "\n" + Texts[I] + "\n" : "\nnamespace " + F.Namespace + " {\n" + Texts[I] + "\n} // namespace " + F.Namespace + "\n";
+        if (F.Made && F.Made->Behind) {
+          const std::string &Around = F.Made->Namespace;
+          BehindHelpers[Record] += Around.empty() ? "\n" + Texts[I] + "\n" : "\nnamespace " + Around + " {\n" + Texts[I] + "\n} // namespace " + Around + "\n";
           continue;
         }
         bool Body = llvm::StringRef(Texts[I]).ends_with("}");
