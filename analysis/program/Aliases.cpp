@@ -1,6 +1,7 @@
 // `T &r = p[i]` and `T *q = p + i` that never change become an index. That is so
 // only while the pointer they stand on keeps its value and its name.
 
+#include "analysis/program/StableBase.h"
 #include "analysis/program/Uses.h"
 
 #include "clang/AST/ParentMapContext.h"
@@ -11,55 +12,27 @@ using namespace clang;
 
 namespace restride {
 
-/// The only change of \p Base is a `cudaMalloc(&Base, ...)` that stands before \p V
-/// in the same function: while V lives, Base does not change.
-bool UseClassifier::allocatedOnceBefore(const VarDecl *Base, const VarDecl *V) {
-  auto Changes = Facts.Modified.find(Base->getLocation().getRawEncoding());
-  if (Changes == Facts.Modified.end() || Changes->second.size() != 1)
-    return false;
-  const Expr *Change = Changes->second.front();
-  if (!View.sourceManager().isBeforeInTranslationUnit(Change->getExprLoc(), V->getLocation()))
-    return false;
-  const Stmt *S = parent(Change);
-  const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(S);
-  if (!U || U->getOpcode() != UO_AddrOf)
-    return false;
-  while (S && isa<UnaryOperator, CastExpr, ParenExpr>(S))
-    S = parent(cast<Expr>(S));
-  const CallExpr *Call = dyn_cast_or_null<CallExpr>(S);
-  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-  if (!isRuntimeFunction(Callee) || !Callee->getName().starts_with("cudaMalloc"))
-    return false;
-  for (auto Up = Context.getParents(*Call); !Up.empty(); Up = Context.getParents(Up[0])) {
-    if (Up[0].get<LambdaExpr>())
-      return false;
-    if (const FunctionDecl *F = Up[0].get<FunctionDecl>())
-      return F == Base->getDeclContext();
-  }
-  return false;
-}
-
+/// The array's pointer stays what it is while \p V can be used.
 bool UseClassifier::aliasBase(const Pointer &P, const VarDecl *V) {
-  const Expr *Base = P.Base ? P.Base->IgnoreParenImpCasts() : nullptr;
-  const DeclRefExpr *R = dyn_cast_or_null<DeclRefExpr>(Base);
-  const VarDecl *Variable = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
-  if (!Variable || !V->hasLocalStorage())
+  if (!P.Base || !V->hasLocalStorage())
     return false;
-  if (Graph.facts(P.Node).Sites.declared())
+  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(P.Base->IgnoreParenImpCasts());
+  const VarDecl *Variable = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+  if (Variable && (Graph.facts(P.Node).Sites.declared() || (Variable->hasLocalStorage() && !isModified(Facts, Variable) && !Variable->getType()->isReferenceType())))
     return true;
-  return Variable->hasLocalStorage() && (!isModified(Facts, Variable) || allocatedOnceBefore(Variable, V)) &&
-         !Variable->getType()->isReferenceType();
+  return staysWhile(P.Base, V, Context);
 }
 
 /// A second variable of that name in the function of \p Alias, or in a lambda in it.
-static bool isHidden(const VarDecl *V, const VarDecl *Alias) {
+static bool isHidden(const ValueDecl *D, const VarDecl *Alias) {
   struct Search : DynamicRecursiveASTVisitor {
-    bool VisitVarDecl(VarDecl *Other) override { return Other == V || Other->getDeclName() != V->getDeclName(); }
-    const VarDecl *V = nullptr;
+    bool VisitVarDecl(VarDecl *Other) override { return Other == D || Other->getDeclName() != D->getDeclName(); }
+    const ValueDecl *D = nullptr;
   } Find;
-  Find.V = V;
-  const FunctionDecl *F = dyn_cast<FunctionDecl>((V->hasLocalStorage() ? V : Alias)->getDeclContext());
-  return !F || !Find.TraverseStmt(F->getBody());
+  Find.D = D;
+  const VarDecl *V = dyn_cast<VarDecl>(D);
+  const FunctionDecl *F = dyn_cast<FunctionDecl>((V && V->hasLocalStorage() ? V : Alias)->getDeclContext());
+  return !F || !Find.TraverseStmt(F->getBody()) || llvm::any_of(F->parameters(), [&](const ParmVarDecl *P) { return P != D && P->getDeclName() == D->getDeclName(); });
 }
 
 /// The statement with its line, if it has one to itself, and with the blank line
@@ -136,42 +109,65 @@ std::optional<Range> UseClassifier::needless(const VarDecl *V, const DeclStmt *S
   return Out ? std::optional(withLine(*Out, View.buffer())) : std::nullopt;
 }
 
+/// The text of one name's declaration: of the first with the type, of another behind the comma.
+static std::optional<Range> declarator(const VarDecl *V, const DeclStmt *Statement, const SourceView &View) {
+  std::optional<Range> Out = View.range({V->getBeginLoc(), V->getEndLoc()});
+  auto At = llvm::find(Statement->decls(), V);
+  if (!Out || At == Statement->decl_begin())
+    return Out;
+  std::optional<Range> Before = View.range((*std::prev(At))->getSourceRange());
+  if (!Before)
+    return std::nullopt;
+  llvm::StringRef Between = View.buffer().slice(Before->End, Out->End).ltrim();
+  if (!Between.consume_front(","))
+    return std::nullopt;
+  return Range{Out->End - unsigned(Between.ltrim().size()), Out->End};
+}
+
 void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
   std::string Name = V->getName().str();
   auto Unknown = [&](std::string Why) { refuse(P, V->getLocation(), "'" + Name + "' " + std::move(Why)); };
   // An alias of an alias stands on the same pointer.
-  const VarDecl *BaseVariable = nullptr;
-  std::string Base = P.BaseName;
+  const ValueDecl *Root = nullptr;
+  AliasFacts Alias{P.Node, nullptr, P.BaseName, Name, std::nullopt};
   if (!P.Base) {
-    for (const auto &[Key, Alias] : Facts.Aliases)
-      if (!P.Terms.empty() && Alias.Name == P.Terms[0].Name && Alias.Base == P.BaseName &&
-          (Alias.BaseVariable->hasGlobalStorage() || Alias.BaseVariable->getDeclContext() == V->getDeclContext()))
-        BaseVariable = Alias.BaseVariable;
+    for (const auto &[Key, Other] : Facts.Aliases)
+      if (!P.Terms.empty() && Other.BaseVariable && Other.Name == P.Terms[0].Name && Other.Base == P.BaseName &&
+          (Other.BaseVariable->hasGlobalStorage() || Other.BaseVariable->getDeclContext() == V->getDeclContext()))
+        Root = Alias.BaseVariable = Other.BaseVariable;
   } else if (aliasBase(P, V)) {
-    const DeclRefExpr *Written = cast<DeclRefExpr>(P.Base->IgnoreParenImpCasts());
-    std::optional<Range> Name = View.range(Written->getSourceRange());
-    BaseVariable = cast<VarDecl>(Written->getDecl());
-    Base = Name ? View.text(*Name).str() : BaseVariable->getName().str();
+    Root = rootOf(P.Base);
+    if (const DeclRefExpr *Written = dyn_cast<DeclRefExpr>(P.Base->IgnoreParenImpCasts())) {
+      std::optional<Range> Name = View.range(Written->getSourceRange());
+      Alias.BaseVariable = cast<VarDecl>(Written->getDecl());
+      Alias.Base = Name ? View.text(*Name).str() : Alias.BaseVariable->getName().str();
+    } else {
+      Alias.Instead = Pointer{P.Node, P.Base, "", {{nullptr, Name}}, true};
+    }
   }
-  if (!BaseVariable)
+  if (!Root)
     return Unknown("points into an array whose pointer changes, so an index cannot take its place");
   if (!V->getType()->isReferenceType() && isModified(Facts, V))
     return Unknown("is a pointer into the array that changes");
   auto Parents = Context.getParents(*V);
   const DeclStmt *Statement = Parents.empty() ? nullptr : Parents[0].get<DeclStmt>();
   std::optional<Range> Needless = Statement ? needless(V, Statement, P) : std::nullopt;
-  if (!Statement || (!Statement->isSingleDecl() && !Needless))
-    return Unknown("is an element's other name, and is declared together with others");
+  std::optional<Range> Group = Statement ? View.range(Statement->getSourceRange()) : std::nullopt;
+  if (!Group)
+    return Unknown("is an element's other name, and is declared by a macro or as a condition");
   std::optional<Element> What = elementOf(P, V->getLocation());
   if (!What)
     return;
-  std::optional<Range> Whole = View.range({V->getBeginLoc(), V->getEndLoc()});
+  std::optional<Range> Whole = declarator(V, Statement, View);
   if (!Whole)
     return Unknown("is declared by a macro");
-  if (isHidden(BaseVariable, V))
-    return Unknown("stands on '" + BaseVariable->getName().str() + "', a name that is declared twice here");
-  Facts.Aliases[V] = {P.Node, BaseVariable, Base, Name, Needless ? std::optional(P) : std::nullopt};
-  Graph.facts(P.Node).Sites.Aliases.push_back({*Whole, Name, *What, Needless, unsigned(std::distance(Statement->decl_begin(), Statement->decl_end())), View.where(V->getLocation())});
+  if (isHidden(Root, V))
+    return Unknown("stands on '" + Root->getName().str() + "', a name that is declared twice here");
+  if (Needless)
+    Alias.Instead = P;
+  Facts.Aliases[V] = std::move(Alias);
+  const unsigned Together = std::distance(Statement->decl_begin(), Statement->decl_end());
+  Graph.facts(P.Node).Sites.Aliases.push_back({*Whole, Name, *What, Needless, *Group, Together, *Statement->decl_begin() == V, View.where(V->getLocation())});
 }
 
 } // namespace restride

@@ -20,9 +20,9 @@ static bool isPrimary(const Expr *E) {
 
 std::vector<const Expr *> operands(const Pointer &P) {
   std::vector<const Expr *> Out;
-  if (P.Base)
+  if (P.Base && !P.Elsewhere)
     Out.push_back(P.Base);
-  for (const Pointer::Term &T : P.Terms)
+  for (const Pointer::Term &T : llvm::ArrayRef(P.Terms).drop_front(P.Elsewhere ? 1 : 0))
     if (T.E)
       Out.push_back(T.E);
   return Out;

@@ -294,7 +294,7 @@ bool UseClassifier::reachesOneObject(const Expr *E) const {
   const VarDecl *Variable = nullptr;
   const Expr *Outer = E;
   const Stmt *S = parent(Outer, &Variable);
-  while (S && (isa<ParenExpr>(S) || isa<ImplicitCastExpr>(S))) {
+  while (S && (isa<ParenExpr, ImplicitCastExpr>(S) || (isa<CastExpr>(S) && keepsSize(cast<CastExpr>(S), Context)))) {
     Outer = cast<Expr>(S);
     S = parent(Outer, &Variable);
   }

@@ -1,6 +1,7 @@
 // Where a tracked pointer goes.
 
 #include "analysis/program/CheckedCalls.h"
+#include "analysis/program/Released.h"
 #include "analysis/program/Uses.h"
 
 #include "clang/AST/ASTContext.h"
@@ -179,6 +180,8 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
         return;
       if (const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(Above); B && comparison(B, Outer, P))
         return;
+      if (!Graph.scalars() && Plain && onlyReleased(Outer, Context))
+        return test(E, P);
       return Unknown(Call ? "the pointer is passed to a function that takes any pointer and whose use of it is not known"
                           : "the pointer becomes a pointer without a type");
     }
@@ -269,7 +272,7 @@ void UseClassifier::test(const Expr *E, const Pointer &P) {
   if (std::optional<Range> R = View.range(P.Base->getSourceRange()))
     Graph.facts(P.Node).Sites.Tests.push_back({*R});
   else
-    refuse(P, E->getExprLoc(), "a macro's body tests the pointer for null", "soa");
+    refuse(P, E->getExprLoc(), "a macro's body tests the pointer for null or frees it without its type", "soa");
 }
 
 bool UseClassifier::comparison(const BinaryOperator *B, const Expr *E, const Pointer &P) {

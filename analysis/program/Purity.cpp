@@ -183,6 +183,15 @@ public:
 
 } // namespace
 
+bool keepsSize(const CastExpr *C, ASTContext &Context) {
+  const QualType From = C->getSubExpr()->getType(), To = C->getType();
+  if (!From->isPointerType() || !To->isPointerType())
+    return false;
+  auto number = [&](QualType T) { return T->isArithmeticType() ? Context.getTypeSize(T) : 0; };
+  const uint64_t Size = number(From->getPointeeType());
+  return Size && Size == number(To->getPointeeType());
+}
+
 static bool onlyDereferenced(const VarDecl *V, ASTContext &Context, unsigned Depth);
 static bool staysInside(const Expr *E, ASTContext &Context, unsigned Depth);
 
@@ -222,7 +231,7 @@ static bool staysInside(const Expr *E, ASTContext &Context, unsigned Depth) {
   if (const UnaryOperator *U = dyn_cast<UnaryOperator>(S); U && U->getOpcode() == UO_AddrOf) {
     auto Above = Context.getParents(*U);
     const Stmt *Outer = Above.empty() ? nullptr : Above[0].get<Stmt>();
-    while (Outer && isa<ParenExpr, ImplicitCastExpr>(Outer)) {
+    while (Outer && (isa<ParenExpr, ImplicitCastExpr>(Outer) || (isa<CastExpr>(Outer) && keepsSize(cast<CastExpr>(Outer), Context)))) {
       Above = Context.getParents(*Outer);
       Outer = Above.empty() ? nullptr : Above[0].get<Stmt>();
     }
@@ -261,7 +270,7 @@ static bool onlyDereferenced(const VarDecl *V, ASTContext &Context, unsigned Dep
         Child = Parent;
       auto Parents = Context.getParents(*Child);
       Parent = Parents.empty() ? nullptr : Parents[0].get<Expr>();
-    } while (Parent && isa<ParenExpr, ImplicitCastExpr>(Parent));
+    } while (Parent && (isa<ParenExpr, ImplicitCastExpr>(Parent) || (isa<CastExpr>(Parent) && keepsSize(cast<CastExpr>(Parent), Context))));
     const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(Parent);
     if (U && U->getOpcode() == UO_Deref)
       continue;

@@ -102,7 +102,9 @@ struct Alias {
   std::string Name;
   Element What;
   std::optional<Range> Statement; ///< goes with its line where every use of the name is p[i] instead
-  unsigned Together = 1; ///< the names that the statement declares
+  Range Group;           ///< the statement that declares it
+  unsigned Together = 1; ///< the names that it declares
+  bool First = true;     ///< of these names
   Location Where;
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
@@ -173,8 +175,8 @@ struct NullValue {
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
-/// The pointer asked whether it is null: the pointer alone ("if (d)"), or
-/// compared ("d != nullptr").
+/// Where only the address of the allocation counts: the pointer alone ("if (d)"),
+/// compared ("d != nullptr"), or freed without its type ("release((void *)d)").
 struct PointerTest {
   Range Pointer;
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances

@@ -30,19 +30,19 @@ struct Pointer {
     bool Negative = false;
   };
   std::vector<Term> Terms;
-  bool Elsewhere = false; ///< Base and Terms stand where an alias is declared
+  bool Elsewhere = false; ///< Base and the first of Terms are an alias's: they stay what they are
 };
 
-/// What is evaluated to find the element: the pointer's expression and the terms.
+/// What is evaluated to find the element, and may change: the pointer's expression and the terms.
 std::vector<const clang::Expr *> operands(const Pointer &P);
 
 /// A never-changing `T *q = p + i` or `T &r = p[i]`: q and r stand for this.
 struct AliasFacts {
   NodeId Node;
-  const clang::VarDecl *BaseVariable;
+  const clang::VarDecl *BaseVariable; ///< null: it stands on a member
   std::string Base; ///< its name as written: "geo::table"
   std::string Name;
-  std::optional<Pointer> Instead; ///< what takes the alias's place; its declaration goes
+  std::optional<Pointer> Instead; ///< what takes the alias's place: a member and the index, or all that its declaration says
 };
 
 /// A call of a member function or operator that works on an element in place.
@@ -143,7 +143,6 @@ private:
   void shifted(const clang::Expr *E, const Pointer &P);
   void asArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P, NodeId Parameter);
   bool aliasBase(const Pointer &P, const clang::VarDecl *V);
-  bool allocatedOnceBefore(const clang::VarDecl *Base, const clang::VarDecl *V);
   void makeAlias(const clang::VarDecl *V, const Pointer &P);
   std::optional<Range> needless(const clang::VarDecl *V, const clang::DeclStmt *Statement, const Pointer &P) const;
   // Elements.cpp

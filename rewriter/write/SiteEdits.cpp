@@ -181,7 +181,7 @@ std::vector<Edit> siteEdits(const Move &M, HelperNeeds &Needs) {
       Replace(*A.Statement, {}, A.Instance);
       continue;
     }
-    Pieces With{"const ptrdiff_t " + A.Name + " = "};
+    Pieces With{(A.First ? "const ptrdiff_t " : "") + A.Name + " = "};
     add(With, index(indexFor(M, A.What), false));
     Replace(A.Declaration, With, A.Instance);
   }

@@ -12,7 +12,6 @@ __global__ void k(P *p, P *other, int n) {
   P *q = &p[n];
   p = other;
   q->x = 1;
-  // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'a' is an element's other name, and is declared together with others
   P &a = other[n * n], &b = other[1];
   a.x = b.x;
   P &r = other[n];
@@ -48,9 +47,78 @@ __global__ void tests(P *p, int n) {
     t->x = 1;
 }
 
+struct Q {
+  float x, y;
+};
+
+struct Grid {
+  Q *cells, *spare;
+  int n;
+};
+
+void exchange(Grid &g) {
+  Q *t = g.cells;
+  g.cells = g.spare;
+  g.spare = t;
+}
+void unseen(Grid &g);
+void unseen();
+
+void host(Grid &g, Grid &h, Q *p, Q **pp, int n) {
+  if (n == 1) {
+    // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'c' points into an array whose pointer changes, so an index cannot take its place
+    Q &c = g.cells[0];
+    exchange(g);
+    c.x = 1;
+  }
+  if (n == 2) {
+    // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'd' points into an array whose pointer changes, so an index cannot take its place
+    Q &d = g.cells[0];
+    g = h;
+    d.x = 1;
+  }
+  if (n == 3) {
+    // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'e' points into an array whose pointer changes, so an index cannot take its place
+    Q &e = g.cells[0];
+    *pp = p;
+    e.x = 1;
+  }
+  if (n == 4) {
+    // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'f' points into an array whose pointer changes, so an index cannot take its place
+    Q &f = g.cells[0];
+    unseen();
+    f.x = 1;
+  }
+  if (n == 5) {
+    // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'u' points into an array whose pointer changes, so an index cannot take its place
+    Q &u = g.cells[0];
+    auto later = [&] { u.x = 1; };
+    later();
+  }
+  if (n == 6) {
+    // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'm' points into an array whose pointer changes, so an index cannot take its place
+    Q &m = h.cells[0];
+    auto swap = [&] { exchange(g); };
+    swap();
+    m.x = 1;
+  }
+  Q &stays = g.cells[1];
+  stays.x = g.cells[2].x;
+}
+
+// What other threads see may be changed by them.
+// CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 's' points into an array whose pointer changes, so an index cannot take its place
+__device__ void shared(Grid &g) { Q &s = g.cells[threadIdx.x]; s.x = 1; }
+__global__ void launches(Grid g) { shared(g); }
+
 int main() {
+  Grid grid = {};
+  cudaMalloc(&grid.cells, 64 * sizeof(Q));
+  host(grid, grid, grid.cells, &grid.spare, 0);
+  launches<<<1, 64>>>(grid);
   // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'g' points into an array whose pointer changes, so an index cannot take its place
   P &g = global[0];
+  global = nullptr;
   g.x = 1;
   k<<<1, 1>>>(global, global, 1);
 }

@@ -10,7 +10,11 @@ struct D { float x, y; };
 struct E { float x, y; };
 
 __device__ void unseen(A *p);
-__device__ void any(const void *p) {}
+__device__ float any(const void *p) { return *(const float *)p; }
+void keep(void *p) {
+  static void *kept = p;
+  cudaFree(kept);
+}
 struct Wrapper {
   A *p;
   __device__ Wrapper(A *q) : p(q) {}
@@ -29,6 +33,7 @@ __global__ void a(A *p, A **out) {
   any(p);
   // CHECK-DAG: escapes.cu:[[@LINE+1]]:{{.*}} refused: the pointer becomes a pointer without a type
   void *u = p;
+  *out = (A *)u;
   // CHECK-DAG: escapes.cu:[[@LINE+1]]:{{.*}} refused: the pointer is passed to 'unseen', whose body is not seen
   unseen(p);
   // CHECK-DAG: escapes.cu:[[@LINE+1]]:{{.*}} refused: the address of the pointer is taken
