@@ -186,7 +186,8 @@ Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const
   double Granules = Whole.Read - Half.Read;
   S.ReadBytes = Granules * G.DramGranule / Counted;
   S.WriteBytes = (Whole.Written - Half.Written) * SectorBytes / Counted;
-  S.FillShare = (Whole.Filled - Half.Filled) / std::max(1.0, Whole.Written - Half.Written);
+  // Later blocks may complete what the edge of the first half left.
+  S.FillShare = std::max(0.0, Whole.Filled - Half.Filled) / std::max(1.0, Whole.Written - Half.Written);
   S.LineBytes = (Whole.Lines - Half.Lines) * LineBytes / Counted;
   S.TouchedShare = N.touchedShare();
   S.Sharing = Granules > 0 ? std::max(1.0, (Whole.BlockSum - Half.BlockSum) / Granules) : 1;

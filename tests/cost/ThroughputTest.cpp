@@ -469,4 +469,43 @@ TEST(Thesis, CountsOneWarp) {
   EXPECT_DOUBLE_EQ(S->Cycles, 544 + 9 + 6 * 21.0);
 }
 
+// One thread of each block stores two bytes: sixteen blocks fill a sector, those behind the edge of what is looked at too.
+TEST(Throughput, StoresOfOneThreadABlockTakeTime) {
+  const std::string Text = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1, .param .u64 k_param_2, .param .u32 k_param_3)
+{
+.reg .pred %p<2>;
+.reg .b16 %rs<2>;
+.reg .b32 %r<9>;
+.reg .b64 %rd<9>;
+ld.param.u64 %rd1, [k_param_0];
+ld.param.u64 %rd5, [k_param_1];
+cvta.to.global.u64 %rd2, %rd1;
+cvta.to.global.u64 %rd6, %rd5;
+mov.u32 %r1, %ctaid.x;
+mov.u32 %r2, %tid.x;
+mov.u32 %r3, %ntid.x;
+mad.lo.s32 %r4, %r1, %r3, %r2;
+mul.wide.s32 %rd7, %r4, 4;
+add.s64 %rd8, %rd6, %rd7;
+ld.global.u32 %r5, [%rd8];
+setp.ne.s32 %p1, %r2, 32;
+@%p1 bra DONE;
+mul.wide.s32 %rd3, %r1, 2;
+add.s64 %rd4, %rd2, %rd3;
+cvt.u16.u32 %rs1, %r5;
+st.global.u16 [%rd4], %rs1;
+DONE:
+ret;
+}
+)";
+  std::string Without = Text;
+  const size_t Store = Without.find("st.global");
+  Without.erase(Store, Without.find(';', Store) + 1 - Store);
+  for (int64_t Blocks : {81600, 81616, 131072}) // how the middle of the grid lies to sectors
+    EXPECT_GE(scoreOf(Text, Blocks * 256).Kernels.front().Parts.Dram, scoreOf(Without, Blocks * 256).Kernels.front().Parts.Dram) << Blocks;
+}
+
 } // namespace
