@@ -211,6 +211,7 @@ private:
     };
     Out.Pointer = Free("p"), Out.Index = Free("i");
     PrintingPolicy Policy(Context.getLangOpts());
+    Policy.SuppressUnwrittenScope = true;
     Policy.SuppressTagKeyword = Policy.FullyQualifiedName = Policy.Bool = true;
     QualType Result = F->getReturnType();
     ReturnsSelf = Result->isLValueReferenceType() && Result->getPointeeType()->getAsCXXRecordDecl() == Class;

@@ -20,6 +20,7 @@ static constexpr uint64_t MaxRecordBytes = 2048;
 
 static std::string spell(QualType T, const ASTContext &Context) {
   PrintingPolicy Policy(Context.getLangOpts());
+  Policy.SuppressUnwrittenScope = true; // "(anonymous namespace)::"
   Policy.SuppressTagKeyword = true;
   Policy.FullyQualifiedName = true;
   Policy.Bool = true;
