@@ -25,7 +25,7 @@ public:
     if (!isa<VarDecl, FieldDecl>(D) || D->isImplicit() || inTemplate())
       return true;
     if (const VarDecl *V = dyn_cast<VarDecl>(D); V && V->isStaticLocal() && !V->hasAttr<CUDASharedAttr>() && Function)
-      Graph.functions()[Graph.owner(functionAround(Function))].Fixed = "has a static variable";
+      Graph.functions()[Graph.owner(Function)].Fixed = "has a static variable";
     std::optional<NodeId> Node = Graph.node(D);
     Table.add(D);
     if (const FieldDecl *F = dyn_cast<FieldDecl>(D))
@@ -51,7 +51,7 @@ public:
   bool VisitFunctionDecl(FunctionDecl *F) override {
     if (F->isImplicit() || F->isDependentContext())
       return true;
-    std::string Owner = Graph.owner(F);
+    std::string Function = Graph.function(F);
     if (std::string Symbol = symbolOf(F); !Symbol.empty() && F->doesThisDeclarationHaveABody() && !F->isTemplateInstantiation())
       Graph.define(Symbol, F->getLocation());
     bool Tracked = false;
@@ -61,21 +61,22 @@ public:
       if (std::optional<NodeId> First = Graph.result(F->getFirstDecl()))
         Graph.unite(*Result, *First);
       if (F->isExternallyVisible())
-        Graph.link(*Result, Owner + "#result");
-      if (!F->isDefined())
-        Graph.require(*Result, Owner, F->getLocation(), "the body of '" + F->getNameAsString() + "' is not seen");
+        Graph.link(*Result, Function + "#result");
+      if (!isSeen(F))
+        Graph.require(*Result, Function, F->getLocation(), "the body of '" + F->getNameAsString() + "' is not seen");
     }
     for (unsigned I = 0; I < F->getNumParams(); ++I)
       if (std::optional<NodeId> Node = Graph.node(F->getParamDecl(I))) {
         Tracked = true;
-        parameter(F, I, *Node, Owner);
+        parameter(F, I, *Node, Function);
       }
-    if (Tracked || !Graph.templateRecords(F).empty())
+    const std::string Owner = Graph.owner(F);
+    if ((Tracked || !Graph.templateRecords(F).empty()) && Owner == Function)
       describe(F, Graph.functions()[Owner]);
-    if (!F->isDefined()) {
-      unseen(F, F, Owner);
+    if (!isSeen(F)) {
+      unseen(F, F, Function);
       for (const ParmVarDecl *P : F->parameters())
-        unseen(F, P, Owner);
+        unseen(F, P, Function);
     }
     if (F->hasAttr<CUDAGlobalAttr>() && F->isThisDeclarationADefinition()) {
       U.Kernels.push_back(F);
@@ -87,6 +88,12 @@ public:
           memberPointers(P->getType(), mangledKernel(F, Context), 0);
       }
     }
+    return true;
+  }
+
+  bool VisitClassTemplateSpecializationDecl(ClassTemplateSpecializationDecl *C) override {
+    if (llvm::ArrayRef<RecordArgument> Records = Graph.templateRecords(C); !Records.empty() && C->hasDefinition())
+      describe(C, Records, Graph.functions()[Graph.owner(C)]);
     return true;
   }
 
@@ -158,6 +165,12 @@ public:
   }
 
 private:
+  /// Its body stands in this unit, if only in a template that nothing here calls.
+  static bool isSeen(const FunctionDecl *F) {
+    const FunctionDecl *Pattern = F->getTemplateInstantiationPattern();
+    return F->isDefined() || (Pattern && Pattern->isDefined());
+  }
+
   static void give(const FunctionDecl *Definition, llvm::ArrayRef<const Expr *> Arguments, llvm::DenseMap<const ParmVarDecl *, std::vector<const Expr *>> &To) {
     for (auto [P, Argument] : llvm::zip(Definition->parameters(), Arguments))
       To[P].push_back(Argument);
@@ -185,13 +198,13 @@ private:
       Graph.require(Node, Symbol, V->getLocation(), "'" + V->getName().str() + "' is defined in another file");
   }
 
-  void parameter(const FunctionDecl *F, unsigned I, NodeId Node, const std::string &Owner) {
+  void parameter(const FunctionDecl *F, unsigned I, NodeId Node, const std::string &Function) {
     const FunctionDecl *First = F->getFirstDecl();
     if (I < First->getNumParams())
       if (std::optional<NodeId> Other = Graph.node(First->getParamDecl(I)))
         Graph.unite(Node, *Other);
     if (F->isExternallyVisible())
-      Graph.link(Node, Owner + "#" + std::to_string(I));
+      Graph.link(Node, Function + "#" + std::to_string(I));
     if (F->hasAttr<CUDAGlobalAttr>() && F->isThisDeclarationADefinition())
       Graph.facts(Node).Kernels.push_back({mangledKernel(F, Context), 0, I});
     if (const CXXMethodDecl *M = dyn_cast<CXXMethodDecl>(F); M && M->isVirtual())
@@ -199,14 +212,14 @@ private:
     if (F->getTemplateSpecializationKind() == TSK_ExplicitInstantiationDefinition ||
         F->getTemplateSpecializationKind() == TSK_ExplicitInstantiationDeclaration)
       Graph.refuse(Node, F->getPointOfInstantiation(), "'" + F->getNameAsString() + "' is instantiated explicitly, with the pointer's type");
-    if (!F->isDefined())
-      Graph.require(Node, Owner, F->getLocation(), "the body of '" + F->getNameAsString() + "' is not seen");
+    if (!isSeen(F))
+      Graph.require(Node, Function, F->getLocation(), "the body of '" + F->getNameAsString() + "' is not seen");
   }
 
   /// The function of \p Object, an object of which members are tracked, has no body here.
-  void unseen(const FunctionDecl *F, const ValueDecl *Object, const std::string &Owner) {
+  void unseen(const FunctionDecl *F, const ValueDecl *Object, const std::string &Function) {
     for (NodeId Node : Graph.members(Object))
-      Graph.require(Node, Owner, F->getLocation(), "the body of '" + F->getNameAsString() + "' is not seen");
+      Graph.require(Node, Function, F->getLocation(), "the body of '" + F->getNameAsString() + "' is not seen");
   }
 
   /// Pointers that a kernel gets inside of a struct.
@@ -256,14 +269,30 @@ private:
           Out.Texts.push_back(*Here);
       llvm::sort(Out.Texts);
     }
+    // An overload can follow a template in its class, where its records are known there.
+    bool Overload = Out.ForRecord && Out.Texts.size() == 1 && !Out.ForRecord->How.Behind && !F->isOverloadedOperator();
     if (!Text)
       Out.Fixed = "is written by a macro or lies outside of the project";
-    else if (isa<CXXMethodDecl>(F) || F->isOverloadedOperator() || F->getFriendObjectKind())
+    else if ((isa<CXXMethodDecl>(F) && !Overload) || F->isOverloadedOperator() || F->getFriendObjectKind())
       Out.Fixed = "is a member, an operator or a friend";
     else if (F->isExternC() || F->isMain())
       Out.Fixed = "is extern \"C\", of which there can be only one";
     else if (F->getTemplateSpecializationKind() == TSK_ExplicitSpecialization)
       Out.Fixed = "is a specialisation of a template";
+  }
+
+  /// What is needed to write the class for its records alone. What no unit calls needs no body.
+  void describe(const ClassTemplateSpecializationDecl *C, llvm::ArrayRef<RecordArgument> Records, FunctionFacts &Out) {
+    RecordTemplate Here = recordClass(C, Records, View);
+    if (Out.Class)
+      std::erase_if(Here.Unused, [&](const Range &R) { return !llvm::is_contained(Out.ForRecord->Unused, R); });
+    Out.Name = C->getName().str();
+    Out.Class = true;
+    Out.ForRecord = std::move(Here);
+    if (std::optional<Range> Text = restride::textOf(C, View))
+      Out.Texts = {*Text};
+    else
+      Out.Fixed = "is written by a macro or lies outside of the project";
   }
 
   /// A function that is not called but handed around fixes its parameter types,

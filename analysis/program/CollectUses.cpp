@@ -75,9 +75,13 @@ public:
   }
   bool VisitFieldDecl(FieldDecl *F) override {
     Classifier.enter(nullptr);
-    // A template's field has none where no constructor needs it.
-    if (std::optional<NodeId> Node = Graph.node(F); Node && F->hasInClassInitializer() && F->getInClassInitializer())
-      Classifier.flowInto(*Node, F->getInClassInitializer());
+    const Expr *Init = F->hasInClassInitializer() ? F->getInClassInitializer() : nullptr;
+    std::optional<NodeId> Node = Graph.node(F);
+    if (const CXXRecordDecl *Class = dyn_cast<CXXRecordDecl>(F->getParent()); Node && F->hasInClassInitializer() && !Init)
+      if (const CXXRecordDecl *Pattern = Class->getTemplateInstantiationPattern()) // no constructor here needs it
+        Init = (*std::next(Pattern->field_begin(), F->getFieldIndex()))->getInClassInitializer();
+    if (Node && Init)
+      Classifier.flowInto(*Node, Init);
     return true;
   }
 

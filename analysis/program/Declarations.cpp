@@ -10,7 +10,7 @@ namespace restride {
 void DeclarationTable::add(const DeclaratorDecl *D) {
   if (!isa<VarDecl, FieldDecl>(D) || D->getLocation().isInvalid())
     return;
-  std::vector<const DeclaratorDecl *> &Group = Groups[{D->getBeginLoc().getRawEncoding(), Graph.madeFor(functionAround(D->getDeclContext()))}];
+  std::vector<const DeclaratorDecl *> &Group = Groups[{D->getBeginLoc().getRawEncoding(), Graph.madeFor(D->getDeclContext())}];
   for (const DeclaratorDecl *Other : Group) // instantiations repeat their template's
     if (Other->getLocation() == D->getLocation())
       return;
@@ -58,7 +58,7 @@ bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaratio
     return Refuse("has no type in the source");
   TypeLoc Name = pointeeName(D->getTypeSourceInfo()->getTypeLoc());
   const bool Parameter = Name && Name.getAs<SubstTemplateTypeParmTypeLoc>();
-  if (!Name || (Parameter && Graph.madeFor(functionAround(D->getDeclContext())).empty()) || Name.getAs<TemplateTypeParmTypeLoc>())
+  if (!Name || (Parameter && Graph.madeFor(D->getDeclContext()).empty()) || Name.getAs<TemplateTypeParmTypeLoc>())
     return Refuse("is declared through a typedef of the pointer or a template parameter");
   if (TagTypeLoc Tag = Name.getAs<TagTypeLoc>(); Tag && Tag.isDefinition())
     return Refuse("is declared together with its record; give it a declaration of its own behind the record");
@@ -208,7 +208,7 @@ std::vector<Declaration> DeclarationTable::build() {
   for (const auto &[F, Node] : Results) {
     TypeLoc Result = F->getFunctionTypeLoc() ? F->getFunctionTypeLoc().getReturnLoc() : TypeLoc();
     TypeLoc Name = Result ? pointeeName(Result) : TypeLoc();
-    bool Free = Name && (!Name.getAs<SubstTemplateTypeParmTypeLoc>() || !Graph.templateRecords(F).empty());
+    bool Free = Name && (!Name.getAs<SubstTemplateTypeParmTypeLoc>() || !Graph.madeFor(F).empty());
     std::optional<Range> R = Free ? View.range(Name.getSourceRange()) : std::nullopt;
     std::optional<Range> Begin = View.range(F->getBeginLoc()), FunctionName = View.range(F->getLocation());
     if (!Begin) // __device__ and its kind are macros

@@ -294,7 +294,11 @@ bool UseClassifier::reachesOneObject(const Expr *E) const {
   const VarDecl *Variable = nullptr;
   const Expr *Outer = E;
   const Stmt *S = parent(Outer, &Variable);
-  while (S && (isa<ParenExpr, ImplicitCastExpr>(S) || (isa<CastExpr>(S) && keepsSize(cast<CastExpr>(S), Context)))) {
+  auto passesOn = [&](const Stmt *S) { // the arms of a condition are looked at one by one
+    const ConditionalOperator *Choice = dyn_cast<ConditionalOperator>(S);
+    return isa<ParenExpr, ImplicitCastExpr>(S) || (isa<CastExpr>(S) && keepsSize(cast<CastExpr>(S), Context)) || (Choice && Choice->getCond() != Outer);
+  };
+  while (S && passesOn(S)) {
     Outer = cast<Expr>(S);
     S = parent(Outer, &Variable);
   }

@@ -3,6 +3,7 @@
 #include "analysis/program/Purity.h"
 
 #include "clang/AST/Attr.h"
+#include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Index/USRGeneration.h"
 
@@ -57,22 +58,52 @@ llvm::ArrayRef<RecordArgument> Flow::templateRecords(const FunctionDecl *F) {
   return At->second;
 }
 
-std::string Flow::madeFor(const FunctionDecl *F) {
+llvm::ArrayRef<RecordArgument> Flow::templateRecords(const ClassTemplateSpecializationDecl *C) {
+  if (scalars())
+    return {};
+  auto [At, New] = OfTemplates.try_emplace(C);
+  if (New)
+    At->second = recordArguments(C, *View);
+  return At->second;
+}
+
+const ClassTemplateSpecializationDecl *Flow::classForRecords(const DeclContext *C) {
+  for (; C; C = C->getParent())
+    if (const ClassTemplateSpecializationDecl *Class = dyn_cast<ClassTemplateSpecializationDecl>(C); Class && !templateRecords(Class).empty())
+      return Class;
+  return nullptr;
+}
+
+std::string Flow::madeFor(const DeclContext *C) {
   std::string Out;
-  for (const RecordArgument &A : F ? templateRecords(F) : llvm::ArrayRef<RecordArgument>())
-    Out += "<" + std::to_string(A.Position) + "=" + std::to_string(record(A.Record)) + ">";
+  auto add = [&](llvm::ArrayRef<RecordArgument> Records) {
+    for (const RecordArgument &A : Records)
+      Out += "<" + std::to_string(A.Position) + "=" + std::to_string(record(A.Record)) + ">";
+  };
+  if (const FunctionDecl *F = functionAround(C))
+    add(templateRecords(F));
+  if (const ClassTemplateSpecializationDecl *Class = classForRecords(C))
+    add(templateRecords(Class));
   return Out;
 }
 
-std::string Flow::owner(const FunctionDecl *F) {
-  const std::string Made = madeFor(F);
-  if (const FunctionDecl *Pattern = F->getTemplateInstantiationPattern())
-    F = Pattern;
-  F = F->getCanonicalDecl();
-  if (std::string Symbol = symbolOf(F); !Symbol.empty())
-    return Symbol + Made;
-  Place At = View->place(F->getLocation());
-  return std::to_string(At.Expansion) + ":" + std::to_string(At.Spelling) + Made;
+std::string Flow::key(const NamedDecl *D) {
+  if (std::string Symbol = symbolOf(D); !Symbol.empty())
+    return Symbol;
+  Place At = View->place(D->getLocation());
+  return std::to_string(At.Expansion) + ":" + std::to_string(At.Spelling);
+}
+
+std::string Flow::function(const FunctionDecl *F) {
+  const FunctionDecl *Pattern = F->getTemplateInstantiationPattern();
+  return key((Pattern ? Pattern : F)->getCanonicalDecl()) + madeFor(F);
+}
+
+std::string Flow::owner(const DeclContext *C) {
+  if (const ClassTemplateSpecializationDecl *Class = classForRecords(C))
+    return key(Class->getSpecializedTemplate()->getCanonicalDecl()) + madeFor(Class);
+  const FunctionDecl *F = functionAround(C);
+  return F ? function(F) : "";
 }
 
 unsigned Flow::record(const CXXRecordDecl *D) {
@@ -127,7 +158,7 @@ NodeId Flow::object(const FunctionDecl *F, const CXXRecordDecl *Class) {
 
 Holder &Flow::holderOf(const CXXRecordDecl *T) { return Holders[View->place(T->getLocation())]; }
 
-NodeId Flow::make(SourceLocation L, Kind K, unsigned Record, std::string Name, const FunctionDecl *Around, Place Object) {
+NodeId Flow::make(SourceLocation L, Kind K, unsigned Record, std::string Name, const DeclContext *Around, Place Object) {
   auto [At, New] = Ids.try_emplace({View->place(L), K, Object, madeFor(Around)}, Facts.size());
   if (!New) {
     if (Facts[At->second].Record != Record) // a template over the record
@@ -139,10 +170,10 @@ NodeId Flow::make(SourceLocation L, Kind K, unsigned Record, std::string Name, c
   F.Record = Record;
   F.Name = std::move(Name);
   F.Where = View->where(L);
-  if (Around) {
-    F.Function = Around->getNameAsString();
-    F.Owner = owner(Around);
-    F.Scope = View->range(Around->getSourceRange());
+  F.Owner = owner(Around);
+  if (const FunctionDecl *Function = functionAround(Around)) {
+    F.Function = Function->getNameAsString();
+    F.Scope = View->range(Function->getSourceRange());
   }
   return At->second;
 }
@@ -180,9 +211,10 @@ std::optional<NodeId> Flow::node(const ValueDecl *D) {
 }
 
 NodeId Flow::declared(const ValueDecl *D, unsigned Record) {
-  NodeId Node = make(D->getLocation(), Declared, Record, D->getNameAsString(), functionAround(D->getDeclContext()));
-  if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D); P && !Facts[Node].Owner.empty())
-    Facts[Node].Slot = Facts[Node].Owner + "#" + std::to_string(P->getFunctionScopeIndex());
+  NodeId Node = make(D->getLocation(), Declared, Record, D->getNameAsString(), D->getDeclContext());
+  const FunctionDecl *Around = functionAround(D->getDeclContext());
+  if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D); P && Around)
+    Facts[Node].Slot = function(Around) + "#" + std::to_string(P->getFunctionScopeIndex());
   Facts[Node].Declared = true;
   if (const FieldDecl *F = dyn_cast<FieldDecl>(D))
     Facts[Node].Class = F->getParent()->getQualifiedNameAsString();
@@ -213,7 +245,7 @@ NodeId Flow::argument(const Expr *E, NodeId Parameter, const FunctionDecl *Calle
 }
 
 void Flow::bind(const CallExpr *Call, NodeId Outside, NodeId Inside, const FunctionDecl *Caller, bool Result) {
-  Bindings.push_back({Outside, Inside, Caller ? owner(Caller) : "", Facts[Inside].Owner, View->place(Call->getBeginLoc()), Result});
+  Bindings.push_back({Outside, Inside, owner(Caller), Facts[Inside].Owner, View->place(Call->getBeginLoc()), Result});
   if (const FunctionDecl *Callee = Call->getDirectCallee())
     if (llvm::ArrayRef<RecordArgument> Records = templateRecords(Callee); !Records.empty())
       Bindings.back().OfTemplate = recordCall(Call, Records, *View);

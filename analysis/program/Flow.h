@@ -41,7 +41,7 @@ struct NodeFacts {
   unsigned Record = 0; ///< index in Flow::records()
   std::string Name;
   std::string Function; ///< name of the function it is a parameter or local of; empty for others
-  std::string Owner;    ///< that function, as in Flow::functions()
+  std::string Owner;    ///< that function, or the class around it, as in Flow::functions()
   std::string Class;    ///< the record it is a member of
   Location Where;
   std::optional<Range> Scope; ///< of that function
@@ -75,12 +75,13 @@ struct Binding {
   RecordCall OfTemplate = {}; ///< where Callee is one over records
 };
 
-/// A function with tracked parameters, locals or results.
+/// A function with tracked parameters, locals or results, or a class that is made from a template over records.
 struct FunctionFacts {
   std::string Name;
   std::vector<Range> Texts;  ///< its definition and its other declarations
   std::string Fixed;         ///< why there can only be one of it; empty: it can be written twice
-  std::optional<RecordFunction> ForRecord; ///< it is made from a template over records
+  std::optional<RecordTemplate> ForRecord; ///< it is made from a template over records
+  bool Class = false;
 };
 
 struct TrackedRecord {
@@ -134,11 +135,15 @@ public:
   /// The same for all declarations and instantiations of one function, and in all
   /// units where others can see it. What is made from a template over records is a
   /// function of its own for each.
-  std::string owner(const clang::FunctionDecl *F);
-  /// The records that \p F is made for from a template over records.
+  std::string function(const clang::FunctionDecl *F);
+  /// What is written as a whole where an array moves: the function around \p C, or the
+  /// class around it that is made from a template over records. Empty outside of them.
+  std::string owner(const clang::DeclContext *C);
+  /// The records that a function or class is made for from a template over records.
   llvm::ArrayRef<RecordArgument> templateRecords(const clang::FunctionDecl *F);
-  /// They as a key; empty for other functions, and for none.
-  std::string madeFor(const clang::FunctionDecl *F);
+  llvm::ArrayRef<RecordArgument> templateRecords(const clang::ClassTemplateSpecializationDecl *C);
+  /// Those of all that is around \p C, as a key; empty where there are none.
+  std::string madeFor(const clang::DeclContext *C);
 
   /// The node of a variable, parameter or member of tracked pointer type, of a
   /// reference parameter that is bound to elements, or of a declared array.
@@ -198,10 +203,12 @@ private:
     Place At;
     Kind K;
     Place Object = {}; ///< of a member that is told apart
-    std::string Made = ""; ///< the records that the function around it is made for
+    std::string Made = ""; ///< the records that the function or class around it is made for
     auto operator<=>(const Key &) const = default;
   };
-  NodeId make(clang::SourceLocation L, Kind K, unsigned Record, std::string Name, const clang::FunctionDecl *Around, Place Object = {});
+  NodeId make(clang::SourceLocation L, Kind K, unsigned Record, std::string Name, const clang::DeclContext *Around, Place Object = {});
+  const clang::ClassTemplateSpecializationDecl *classForRecords(const clang::DeclContext *C);
+  std::string key(const clang::NamedDecl *D);
   unsigned record(const clang::CXXRecordDecl *D);
   NodeId declared(const clang::ValueDecl *D, unsigned Record);
   unsigned scalar(clang::QualType T);
@@ -214,7 +221,7 @@ private:
   llvm::DenseMap<unsigned, const clang::CXXRecordDecl *> Decls; ///< of this unit
   llvm::DenseMap<unsigned, const clang::Type *> Scalars;        ///< of this unit
   llvm::DenseMap<const clang::CXXRecordDecl *, bool> IsHolder;  ///< likewise
-  llvm::DenseMap<const clang::FunctionDecl *, std::vector<RecordArgument>> OfTemplates; ///< likewise
+  llvm::DenseMap<const clang::Decl *, std::vector<RecordArgument>> OfTemplates; ///< likewise
   std::map<Place, Holder> Holders;
   mutable std::vector<NodeId> Parent;
   std::vector<NodeFacts> Facts;

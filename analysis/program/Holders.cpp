@@ -46,9 +46,9 @@ std::vector<NodeId> Flow::members(const ValueDecl *Object) {
     if (!F)
       return {};
     V = F->getFirstDecl()->getParamDecl(P->getFunctionScopeIndex());
-    Symbol = F->isExternallyVisible() ? owner(F) + "#" + std::to_string(P->getFunctionScopeIndex()) : "";
+    Symbol = F->isExternallyVisible() ? function(F) + "#" + std::to_string(P->getFunctionScopeIndex()) : "";
   } else if (F) {
-    Symbol = F->isExternallyVisible() ? owner(F) + "#result" : "";
+    Symbol = F->isExternallyVisible() ? function(F) + "#result" : "";
   } else if (V->hasGlobalStorage() && !V->isStaticLocal()) {
     Symbol = symbolOf(V);
   }

@@ -67,6 +67,11 @@ private:
     return llvm::any_of(Graph.bindings(), [&](const Binding &B) { return B.Callee == F && B.Caller != F && Waiting.count(B.Caller); });
   }
 
+  bool isClass(const std::string &F) const {
+    auto Facts = Graph.functions().find(F);
+    return Facts != Graph.functions().end() && Facts->second.Class;
+  }
+
   std::vector<Call> callsOf(const std::string &F) {
     std::map<std::tuple<Place, std::string, unsigned>, Call> Found;
     for (const Binding &B : Graph.bindings()) {
@@ -87,7 +92,8 @@ private:
     return Calls;
   }
 
-  std::vector<Group> groups(const std::vector<Call> &Calls) {
+  /// \p Together: all of them, as of a class, whose members are one for all its objects.
+  std::vector<Group> groups(const std::vector<Call> &Calls, bool Together) {
     std::vector<Group> Groups;
     for (const Call &C : Calls) {
       std::map<NodeId, NodeId> Arrays;
@@ -106,6 +112,8 @@ private:
           return At == G.Arrays.end() || At->second == A.second;
         });
       });
+      if (Same == Groups.end() && !Groups.empty() && Together)
+        Same = Groups.begin();
       if (Same == Groups.end())
         Same = Groups.insert(Groups.end(), Group());
       Same->Arrays.insert(Arrays.begin(), Arrays.end());
@@ -176,6 +184,8 @@ private:
 
   /// Every level of a recursion has the handle on its stack.
   void checkRecursion(const std::string &F, bool Recursive) {
+    if (isClass(F))
+      return;
     for (const Binding &B : Graph.bindings())
       if (B.Callee == F && !B.Result && (B.Caller == F || Recursive)) {
         NodeFacts &Inside = Graph.facts(B.Inside);
@@ -183,7 +193,7 @@ private:
       }
   }
 
-  /// Why \p F, made from a template over records, cannot be written for them alone; empty if it can.
+  /// Why \p F, a function or class made from a template over records, cannot be written for them alone; empty if it can.
   std::string objection(const std::string &F, const FunctionFacts &Facts, bool Recursive, size_t Groups) const {
     if (!Facts.ForRecord->Objection.empty() || !Facts.Fixed.empty())
       return Facts.ForRecord->Objection.empty() ? Facts.Fixed : Facts.ForRecord->Objection;
@@ -194,7 +204,7 @@ private:
     const bool Renamed = saysRecord(F);
     for (const Binding &B : Graph.bindings())
       if (B.Callee == F && (B.OfTemplate.Unclear || (Renamed && !B.OfTemplate.Name)))
-        return "is called by a macro's body";
+        return "is called by a macro's body, or as a member with its record's name";
     return "";
   }
 
@@ -203,8 +213,10 @@ private:
   }
 
   /// What its text needs goes with every array that the function has to do with.
-  void respell(const std::string &F, const RecordFunction &Made) {
+  void respell(const std::string &F, const RecordTemplate &Made) {
     std::vector<Respelling> Edits = Made.Edits;
+    for (const Range &R : Made.Unused)
+      Edits.push_back({R, ";"});
     if (saysRecord(F))
       for (const Range &Name : Made.Names)
         Edits.push_back({Name, Made.How.NewName});
@@ -213,7 +225,7 @@ private:
   }
 
   /// Calls that say the record call the function by its new name; \p F and its callers have their instances.
-  void respellCalls(const std::string &F, const RecordFunction &Made) {
+  void respellCalls(const std::string &F, const RecordTemplate &Made) {
     if (!saysRecord(F))
       return;
     for (const Binding &B : Graph.bindings())
@@ -229,13 +241,13 @@ private:
   void process(const std::string &F, bool Recursive) {
     checkRecursion(F, Recursive);
     std::vector<Call> Calls = callsOf(F);
-    std::vector<Group> Groups = groups(Calls);
+    std::vector<Group> Groups = groups(Calls, isClass(F));
     while (Groups.size() > 1 && joinPermutations(Groups))
-      Groups = groups(Calls);
+      Groups = groups(Calls, isClass(F));
     auto Facts = Graph.functions().find(F);
     bool Once = Facts == Graph.functions().end() || !Facts->second.Fixed.empty() || Facts->second.Texts.empty() || Recursive;
     std::vector<Instance> &Mine = Of[F];
-    const RecordFunction *Made = Facts != Graph.functions().end() && Facts->second.ForRecord ? &*Facts->second.ForRecord : nullptr;
+    const RecordTemplate *Made = Facts != Graph.functions().end() && Facts->second.ForRecord ? &*Facts->second.ForRecord : nullptr;
     std::string Why = Made ? objection(F, Facts->second, Recursive, Groups.size()) : "";
     if (!Why.empty()) {
       for (NodeId N : Owned[F])

@@ -138,7 +138,7 @@ std::vector<LaunchSite> launches(llvm::ArrayRef<const FunctionDecl *> Kernels, l
     S.L.Kernel = mangledKernel(F, Context);
     S.L.Name = F->getNameAsString();
     S.L.Where = View.where(F->getLocation());
-    S.Kernel = Graph.owner(F);
+    S.Kernel = Graph.function(F);
     return Out.emplace_back(std::move(S));
   };
   for (const FunctionDecl *F : inOrder(Kernels, Context.getSourceManager()))

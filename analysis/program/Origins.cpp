@@ -77,6 +77,8 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
     return;
   if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && Tracked(M->getMemberDecl()))
     return;
+  if (const CallExpr *C = dyn_cast<CallExpr>(E); C && exchangedWith(C))
+    return flowInto(Node, C->getArg(0));
   if (const CallExpr *C = dyn_cast<CallExpr>(E); C && C->getDirectCallee())
     if (std::optional<NodeId> Other = Graph.result(C->getDirectCallee()))
       return Graph.unite(Node, Graph.callResult(C, *Other, Caller));

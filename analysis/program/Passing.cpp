@@ -46,6 +46,12 @@ void UseClassifier::asArgument(const CallExpr *Call, const Expr *E, const Pointe
   Graph.facts(P.Node).Sites.Arguments.push_back(std::move(Site));
 }
 
+const Expr *exchangedWith(const CallExpr *Call) {
+  const FunctionDecl *Callee = Call->getDirectCallee();
+  bool Exchange = Callee && Callee->isInStdNamespace() && Callee->getDeclName().isIdentifier() && Callee->getName() == "exchange" && Call->getNumArgs() == 2;
+  return Exchange ? Call->getArg(1) : nullptr;
+}
+
 void UseClassifier::pointerArgument(const CallExpr *Call, const Expr *E, const Pointer &P) {
   auto Unknown = [&](std::string What) { refuse(P, E->getExprLoc(), std::move(What)); };
   const FunctionDecl *Callee = Call->getDirectCallee();
@@ -64,12 +70,18 @@ void UseClassifier::pointerArgument(const CallExpr *Call, const Expr *E, const P
   bool Swap = Callee->isInStdNamespace() && Callee->getName() == "swap" && Call->getNumArgs() == 2;
   if (Swap)
     return P.Terms.empty() ? flowInto(P.Node, Call->getArg(1 - Argument)) : Unknown("a pointer into the array is swapped");
+  if (const Expr *Other = exchangedWith(Call); Other && Argument == 0 && P.Terms.empty()) {
+    flowInto(P.Node, Other);
+    Pointer Before = P;
+    Before.Base = Call;
+    return resultIsUnused(Call) ? void() : pointer(Call, Before);
+  }
   const ParmVarDecl *Parameter = Callee->getParamDecl(Argument);
   std::optional<NodeId> Node = Graph.node(Parameter);
   if (!Node)
     return Unknown("the pointer is passed to " + Name + ", whose parameter cannot be followed");
   if (!Callee->isDefined())
-    Graph.require(P.Node, Graph.owner(Callee), E->getExprLoc(), "the pointer is passed to " + Name + ", whose body is not seen");
+    Graph.require(P.Node, Graph.function(Callee), E->getExprLoc(), "the pointer is passed to " + Name + ", whose body is not seen");
   asArgument(Call, E, P, *Node);
 }
 

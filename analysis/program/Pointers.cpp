@@ -147,8 +147,12 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
   auto Unknown = [&](std::string What = "this use of the pointer is not understood") {
     refuse(P, E->getExprLoc(), std::move(What));
   };
-  if (!S)
+  if (!S) {
+    auto Parents = Context.getParents(*E);
+    if (!Parents.empty() && Parents[0].get<CXXConstructorDecl>())
+      return shifted(E, P); // united where constructors are visited
     return Unknown();
+  }
 
   if (const ParenExpr *Paren = dyn_cast<ParenExpr>(S)) {
     if (Plain && P.Base)

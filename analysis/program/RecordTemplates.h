@@ -1,19 +1,21 @@
-// Function templates over records, as "template <class T> T *upload(const std::vector<T> &)".
-// One of them is called with arrays that move and with ones that do not, so
-// where an array moves the function is written once more, for its record alone.
+// Templates over records, as "template <class T> T *upload(const std::vector<T> &)"
+// or "template <class T> class Buffer { T *data; ... };". One of them is used with
+// arrays that move and with ones that do not, so where an array moves it is written
+// once more, for its record alone: as a function, or as a specialisation of the class.
 #pragma once
 
 #include "analysis/program/SourceView.h"
 
 namespace clang {
 class CallExpr;
+class ClassTemplateSpecializationDecl;
 class CXXRecordDecl;
 class FunctionDecl;
 } // namespace clang
 
 namespace restride {
 
-/// A parameter of a function template that it has pointers to, and the record that it stands for.
+/// A parameter of a template that it has pointers to, and the record that it stands for.
 struct RecordArgument {
   unsigned Position;
   const clang::CXXRecordDecl *Record;
@@ -22,16 +24,22 @@ struct RecordArgument {
 /// Empty where \p F is not made from a function template, or where that has no pointers to a record of the user's
 /// by one of its parameters' names.
 std::vector<RecordArgument> recordArguments(const clang::FunctionDecl *F, const SourceView &View);
+std::vector<RecordArgument> recordArguments(const clang::ClassTemplateSpecializationDecl *C, const SourceView &View);
 
-/// What a template's text needs to become that of a function for its records.
-struct RecordFunction {
+/// What a template's text needs to become that for its records.
+struct RecordTemplate {
   std::vector<Respelling> Edits;
-  std::vector<Range> Names;  ///< its own, in each of its declarations
+  std::vector<Range> Names;  ///< of a function, in each of its declarations
+  std::vector<Range> Unused; ///< of a class: from behind their heads to the end of their bodies, member functions that nobody calls
   ForRecords How;
   std::string Objection;     ///< why it cannot be done; empty: it can
 };
 
-RecordFunction recordFunction(const clang::FunctionDecl *F, llvm::ArrayRef<RecordArgument> Records, const SourceView &View);
+RecordTemplate recordFunction(const clang::FunctionDecl *F, llvm::ArrayRef<RecordArgument> Records, const SourceView &View);
+RecordTemplate recordClass(const clang::ClassTemplateSpecializationDecl *C, llvm::ArrayRef<RecordArgument> Records, const SourceView &View);
+
+/// Of the class template that \p C is made from: from "template" to its semicolon.
+std::optional<Range> textOf(const clang::ClassTemplateSpecializationDecl *C, const SourceView &View);
 
 /// How a call names such a function.
 struct RecordCall {

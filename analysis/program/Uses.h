@@ -102,6 +102,9 @@ llvm::ArrayRef<const clang::Expr *> givenTo(const clang::ParmVarDecl *P, const U
 /// \p E makes an object, or a pointer to one, into one of a base class.
 bool toBase(const clang::CastExpr *E);
 
+/// What std::exchange puts into its first argument, whose value it gives back; null for other calls.
+const clang::Expr *exchangedWith(const clang::CallExpr *Call);
+
 bool isModified(const UnitFacts &Facts, const clang::VarDecl *V);
 
 /// \p V declares the array \p Node in device memory; what cannot be respelled refuses.

@@ -29,7 +29,6 @@ template <int N> __global__ void branches(D *p) {
 
 struct E { float x, y; };
 struct F { float x, y; };
-struct G { float x, y; };
 struct H { float x, y; };
 struct H_made {};
 
@@ -61,6 +60,7 @@ struct Device {
     return p;
   }
 };
+struct G { float x, y; };
 __global__ void three(G *g) { g[threadIdx.x].x = 1; }
 
 namespace other {
@@ -72,6 +72,62 @@ template <typename T> T *made(int n) {
 }
 } // namespace other
 __global__ void four(H *h) { h[threadIdx.x].x = 1; }
+
+struct I { float x, y; };
+struct J { float x, y; };
+struct K { float x, y; };
+struct L { float x, y; };
+struct M { float x, y; };
+
+// CHECK-DAG: templates.cu:{{.*}} refused: 'Outside' is a template that has members that are defined outside of it, so it is not written for this record alone
+template <class T> struct Outside {
+  explicit Outside(int n);
+  T *p;
+};
+template <class T> Outside<T>::Outside(int n) { cudaMalloc(&p, n * sizeof(T)); }
+
+// CHECK-DAG: templates.cu:{{.*}} refused: 'Sized' is a template that has parameters that stand for no record, so it is not written for this record alone
+template <class T, int N> struct Sized {
+  Sized() { cudaMalloc(&p, N * sizeof(T)); }
+  T *p;
+};
+
+// CHECK-DAG: templates.cu:{{.*}} refused: 'Explicit' is a template that is instantiated explicitly, so it is not written for this record alone
+template <class T> struct Explicit {
+  explicit Explicit(int n) { cudaMalloc(&p, n * sizeof(T)); }
+  T *p;
+};
+template struct Explicit<K>;
+
+struct Around {
+  // CHECK-DAG: templates.cu:{{.*}} refused: 'Inner' is a template that is a member of a class, so it is not written for this record alone
+  template <class T> struct Inner {
+    explicit Inner(int n) { cudaMalloc(&p, n * sizeof(T)); }
+    T *p;
+  };
+};
+
+// CHECK-DAG: templates.cu:{{.*}} refused: 'Counted' is a template that has static members, so it is not written for this record alone
+template <class T> struct Counted {
+  explicit Counted(int n) { cudaMalloc(&p, n * sizeof(T)), ++count; }
+  T *p;
+  static int count;
+};
+template <class T> int Counted<T>::count;
+
+__global__ void five(I *i, J *j, K *k, L *l, M *m) {
+  int t = threadIdx.x;
+  i[t].x = 1, j[t].x = 1, k[t].x = 1, l[t].x = 1, m[t].x = 1;
+}
+
+void classes() {
+  Outside<I> i(8);
+  Sized<J, 8> j;
+  Explicit<K> k(8);
+  Around::Inner<L> l(8);
+  Counted<M> m(8);
+  five<<<1, 8>>>(i.p, j.p, k.p, l.p, m.p);
+}
 
 void mixed() {
   one<<<1, 8>>>(made<E>(8));
