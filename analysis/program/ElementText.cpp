@@ -18,9 +18,15 @@ static bool isPrimary(const Expr *E) {
          !isa<CXXOperatorCallExpr>(Plain);
 }
 
+/// `p.x` where p is a reference to an element: which one it is never changes.
+static bool isReference(const Expr *Base) {
+  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Base->IgnoreParens());
+  return R && R->getDecl()->getType()->isReferenceType() && R->getType()->isRecordType();
+}
+
 std::vector<const Expr *> operands(const Pointer &P) {
   std::vector<const Expr *> Out;
-  if (P.Base && !P.Elsewhere)
+  if (P.Base && !P.Elsewhere && !isReference(P.Base))
     Out.push_back(P.Base);
   for (const Pointer::Term &T : llvm::ArrayRef(P.Terms).drop_front(P.Elsewhere ? 1 : 0))
     if (T.E)

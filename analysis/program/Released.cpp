@@ -15,13 +15,22 @@ namespace {
 
 class Uses : public DynamicRecursiveASTVisitor {
 public:
-  explicit Uses(const VarDecl *V) : V(V) { ShouldVisitImplicitCode = true; }
+  explicit Uses(const ValueDecl *D) : D(D) { ShouldVisitImplicitCode = ShouldVisitTemplateInstantiations = true; }
+  bool TraverseDecl(Decl *Next) override { // a template's instantiations show what it does
+    const FunctionDecl *F = dyn_cast_or_null<FunctionDecl>(Next);
+    return (F && F->isDependentContext()) || DynamicRecursiveASTVisitor::TraverseDecl(Next);
+  }
   bool VisitDeclRefExpr(DeclRefExpr *E) override {
-    if (E->getDecl() == V)
+    if (E->getDecl() == D)
       Found.push_back(E);
     return true;
   }
-  const VarDecl *V;
+  bool VisitMemberExpr(MemberExpr *E) override {
+    if (E->getMemberDecl() == D)
+      Found.push_back(E);
+    return true;
+  }
+  const ValueDecl *D;
   std::vector<const Expr *> Found;
 };
 
@@ -50,6 +59,8 @@ public:
     const unsigned Argument = Call ? std::find(Call->arg_begin(), Call->arg_end(), E) - Call->arg_begin() : 0;
     if (!F || !F->getDeclName().isIdentifier() || Argument >= F->getNumParams())
       return false;
+    if (const CXXMemberCallExpr *Push = dyn_cast<CXXMemberCallExpr>(Call); Push && appends(F))
+      return container(Push->getImplicitObjectArgument()->IgnoreParenImpCasts(), Depth);
     if (Context.getSourceManager().isInSystemHeader(F->getLocation()))
       return Argument == 0 && (F->getName() == "cudaFree" || F->getName() == "cudaFreeAsync");
     const FunctionDecl *Definition = nullptr;
@@ -84,6 +95,54 @@ private:
       const VarDecl *Loop = Up.empty() ? nullptr : Up[0].get<VarDecl>();
       return Loop && Loop->isImplicit() && range(Loop, Depth + 1);
     });
+  }
+  static bool appends(const FunctionDecl *F) {
+    const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F);
+    return Method && Method->getParent()->isInStdNamespace() && F->getDeclName().isIdentifier() && (F->getName() == "push_back" || F->getName() == "emplace_back");
+  }
+  /// A std::vector of such pointers, local or a private member that its class alone sees: it grows, and loops go through it.
+  bool container(const Expr *E, unsigned Depth) const {
+    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
+    const MemberExpr *M = dyn_cast<MemberExpr>(E);
+    const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+    const FieldDecl *Field = M ? dyn_cast<FieldDecl>(M->getMemberDecl()) : nullptr;
+    std::vector<const Expr *> All;
+    if (const FunctionDecl *In = V && V->hasLocalStorage() && !V->getType()->isReferenceType() ? dyn_cast<FunctionDecl>(V->getDeclContext()) : nullptr) {
+      All = usesOf(V, In);
+    } else if (const CXXRecordDecl *Class = Field && Field->getAccess() == AS_private ? dyn_cast<CXXRecordDecl>(Field->getParent()) : nullptr) {
+      if (Class->hasFriends() || !Class->isCompleteDefinition())
+        return false;
+      Uses Of(Field);
+      Of.TraverseDecl(const_cast<CXXRecordDecl *>(Class));
+      for (const CXXMethodDecl *Method : Class->methods())
+        if (const FunctionDecl *Definition = Method->getDefinition(); Definition && Definition->isOutOfLine())
+          Of.TraverseStmt(Definition->getBody());
+        else if (!Definition && !Method->isDefaulted() && !Method->isDeleted() && !Method->isDependentContext())
+          return false; // defined in another file
+      All = Of.Found;
+    }
+    return !All.empty() && llvm::all_of(All, [&](const Expr *Use) { return growsOrIsWalked(Use, Depth); });
+  }
+  bool growsOrIsWalked(const Expr *Use, unsigned Depth) const {
+    bool Any = false;
+    for (const DynTypedNode &Parent : Context.getParents(*Use)) {
+      if (Parent.get<OverloadExpr>()) // in a template, whose instantiations share it
+        continue;
+      if (const ImplicitCastExpr *C = Parent.get<ImplicitCastExpr>(); C ? !growsOrIsWalked(C, Depth) : !isHarmless(Parent, Depth))
+        return false;
+      Any = true;
+    }
+    return Any;
+  }
+  bool isHarmless(const DynTypedNode &Parent, unsigned Depth) const {
+    if (const VarDecl *Loop = Parent.get<VarDecl>())
+      return Loop->isImplicit() && range(Loop, Depth + 1);
+    const MemberExpr *Function = Parent.get<MemberExpr>();
+    const CXXMethodDecl *F = Function ? dyn_cast<CXXMethodDecl>(Function->getMemberDecl()) : nullptr;
+    if (!F || !F->getDeclName().isIdentifier())
+      return false;
+    const llvm::StringRef Name = F->getName();
+    return appends(F) || Name == "reserve" || Name == "clear" || Name == "size" || Name == "empty";
   }
   static std::vector<const Expr *> usesOf(const VarDecl *V, const FunctionDecl *In) {
     Uses Of(V);

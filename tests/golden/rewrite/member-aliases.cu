@@ -54,6 +54,23 @@ static float next(float x) {
   return state = state * 0.5f + x;
 }
 
+__device__ float drawn(unsigned &state) {
+  state = state * 1664525u + 1013904223u;
+  return (state >> 16) * 0.25f;
+}
+
+__device__ void shake(Cell &c, unsigned seed) {
+  c.height += drawn(seed);
+  // SOA: c.height[c_index] += drawn(seed);
+  c.flow = drawn(seed) + c.height;
+}
+
+__global__ void shakeAll(Cell *cells, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    shake(cells[i], i);
+}
+
 static void fill(Grid &grid) {
   OK(cudaMallocManaged(&grid.cells, grid.n * sizeof(Cell)));
   for (int i = 0; i < grid.n; ++i) {
@@ -69,7 +86,7 @@ static void fill(Grid &grid) {
 class Model {
 public:
   explicit Model(int n) {
-    OK(cudaMallocManaged(&own_, n * sizeof(Cell)));
+    allocate(own_, n);
     for (int i = 0; i < n; ++i) {
       Cell &c = own_[i % n];
       // SOA: const ptrdiff_t c = i % n;
@@ -79,14 +96,20 @@ public:
     }
   }
   ~Model() {
-    for (void *p : {(void *)own_})
-      // SOA: for (void *p : {(void *)own_.height})
-      // TILE: for (void *p : {(void *)own_})
-      cudaFree(p);
+    for (void *p : owned_)
+      OK(cudaFree(p));
   }
   Cell *cells() { return own_; }
 
 private:
+  template <class T> void allocate(T *&p, size_t n) {
+    OK(cudaMallocManaged(&p, n * sizeof(T)));
+    owned_.push_back(p);
+  }
+  // SOA: inline void allocate(CellSoA &p, size_t n) {
+  // SOA-NEXT: OK(CellSoA_mallocManaged(&p, n * sizeof(Cell)));
+  // SOA-NEXT: owned_.push_back(p.height);
+  std::vector<void *> owned_;
   Cell *own_;
 };
 
@@ -115,8 +138,10 @@ int main() {
   other.cells = model.cells();
   step<<<grid.n / 256, 256>>>(other);
   OK(cudaDeviceSynchronize());
-  void *all[] = {grid.totals};
-  for (void *p : all)
+  shakeAll<<<grid.n / 256, 256>>>(other.cells, other.n);
+  OK(cudaDeviceSynchronize());
+  std::printf("%g\n", other.cells[5].flow);
+  for (void *p : {(void *)grid.totals, (void *)nullptr})
     OK(cudaFree(p));
   release(grid.cells);
   // SOA: release(grid.cells.height);
