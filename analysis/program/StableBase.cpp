@@ -76,9 +76,11 @@ public:
     return !Names.count(cast<ValueDecl>(E->getMemberDecl()->getCanonicalDecl())) || isRead(E) || isAnother(E);
   }
   bool VisitDeclRefExpr(DeclRefExpr *E) override {
+    if (const FunctionDecl *F = dyn_cast<FunctionDecl>(E->getDecl())) // called here or by whom it is given to
+      return isLibrary(F) || (F->hasBody() && body(F));
     const VarDecl *V = dyn_cast<VarDecl>(E->getDecl());
-    if (const CXXRecordDecl *Closure = V ? V->getType().getNonReferenceType()->getAsCXXRecordDecl() : nullptr; Closure && Closure->isLambda())
-      return body(Closure->getLambdaCallOperator());
+    if (V && !callable(V->getType()))
+      return false;
     // Objects are changed by their members, which are looked at, or as a whole.
     return !V || !Names.count(V->getCanonicalDecl()) || V->getType().getNonReferenceType()->isRecordType() || isRead(E);
   }
@@ -92,7 +94,7 @@ public:
   }
   bool VisitBinaryOperator(BinaryOperator *B) override { return !B->isAssignmentOp() || (!holds(B->getLHS()->getType()) && !isReached(B->getLHS())); }
   bool VisitUnaryOperator(UnaryOperator *U) override { return !U->isIncrementDecrementOp() || !isReached(U->getSubExpr()); }
-  bool VisitCXXConstructExpr(CXXConstructExpr *E) override { return body(E->getConstructor()); }
+  bool VisitCXXConstructExpr(CXXConstructExpr *E) override { return body(E->getConstructor()) && callable(E->getType()); }
   bool VisitCallExpr(CallExpr *E) override {
     const FunctionDecl *F = E->getDirectCallee();
     const CXXMethodDecl *Method = dyn_cast_or_null<CXXMethodDecl>(F);
@@ -100,10 +102,12 @@ public:
       return false;
     if (const CXXOperatorCallExpr *Assignment = dyn_cast<CXXOperatorCallExpr>(E); Assignment && Assignment->isAssignmentOp() && holds(E->getArg(0)->getType()) && !isAnother(E->getArg(0)))
       return false;
+    if (Method && Method->getOverloadedOperator() == OO_Call && isLibrary(F))
+      return false; // std::function calls what it was given
     if (F->hasBody())
       return body(F);
     // A library's function changes what it is given.
-    return (F->getBuiltinID() || Context.getSourceManager().isInSystemHeader(F->getLocation())) && llvm::none_of(E->arguments(), [&](const Expr *A) {
+    return isLibrary(F) && llvm::none_of(E->arguments(), [&](const Expr *A) {
       A = A->IgnoreParenCasts();
       if (const UnaryOperator *U = dyn_cast<UnaryOperator>(A); U && U->getOpcode() == UO_AddrOf)
         A = U->getSubExpr()->IgnoreParens();
@@ -115,9 +119,15 @@ public:
   }
 
 private:
+  bool isLibrary(const FunctionDecl *F) const { return F->getBuiltinID() || Context.getSourceManager().isInSystemHeader(F->getLocation()); }
+  /// What calls of an object of the type do, lambdas' too: a library may make them.
+  bool callable(QualType T) {
+    const CXXRecordDecl *R = T.getNonReferenceType()->getAsCXXRecordDecl();
+    return !R || !R->hasDefinition() || llvm::all_of(R->getDefinition()->methods(), [&](const CXXMethodDecl *F) { return F->getOverloadedOperator() != OO_Call || body(F); });
+  }
   bool body(const FunctionDecl *F) {
     const FunctionDecl *Definition = nullptr;
-    if (Context.getSourceManager().isInSystemHeader(F->getLocation()) || !F->hasBody(Definition) || !Seen.insert(Definition).second)
+    if (isLibrary(F) || !F->hasBody(Definition) || !Seen.insert(Definition).second)
       return true;
     if (const CXXConstructorDecl *C = dyn_cast<CXXConstructorDecl>(Definition))
       for (const CXXCtorInitializer *I : C->inits())

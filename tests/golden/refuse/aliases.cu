@@ -1,6 +1,9 @@
 // Pointers to an element that no index can replace.
 // RUN: %restride --list %s -- -std=c++17 | FileCheck %s
 
+#include <algorithm>
+#include <functional>
+
 struct P {
   float x, y;
 };
@@ -101,6 +104,19 @@ void host(Grid &g, Grid &h, Q *p, Q **pp, int n) {
     auto swap = [&] { exchange(g); };
     swap();
     m.x = 1;
+  }
+  if (n == 7) {
+    std::function<void()> later = [&] { exchange(g); };
+    // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'o' points into an array whose pointer changes, so an index cannot take its place
+    Q &o = g.cells[0];
+    later();
+    o.x = 1;
+  }
+  if (n == 8) {
+    // CHECK-DAG: aliases.cu:[[@LINE+1]]:{{.*}} refused: 'v' points into an array whose pointer changes, so an index cannot take its place
+    Q &v = g.cells[0];
+    std::for_each(&g, &g + 1, exchange);
+    v.x = 1;
   }
   Q &stays = g.cells[1];
   stays.x = g.cells[2].x;
