@@ -138,6 +138,22 @@ bool UseClassifier::isTracked(const Expr *E) {
   return Call && Call->getDirectCallee() && Graph.result(Call->getDirectCallee());
 }
 
+/// \p E stands in the list of an aggregate, for a member that is followed: united where lists are visited.
+static bool initialisesMember(const Expr *E, Flow &Graph, ASTContext &Context) {
+  for (const DynTypedNode &Parent : Context.getParents(*E)) {
+    const InitListExpr *L = Parent.get<InitListExpr>();
+    if (L && L->getSemanticForm())
+      L = L->getSemanticForm();
+    const CXXRecordDecl *Record = L ? L->getType()->getAsCXXRecordDecl() : nullptr;
+    if (!Record || !Record->isAggregate() || Record->isUnion())
+      continue;
+    for (const FieldDecl *F : Record->fields())
+      if (const unsigned At = F->getFieldIndex() + Record->getNumBases(); At < L->getNumInits() && L->getInit(At) == E)
+        return Graph.node(F).has_value();
+  }
+  return false;
+}
+
 void UseClassifier::pointer(const Expr *E, Pointer P) {
   const VarDecl *Variable = nullptr;
   const Stmt *S = parent(E, &Variable);
@@ -256,7 +272,7 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
   if (isa<CXXConstructExpr>(S))
     return Unknown("the pointer is passed to a constructor");
   if (isa<InitListExpr>(S))
-    return Unknown("the pointer is stored by an initialiser list");
+    return initialisesMember(E, Graph, Context) ? shifted(E, P) : Unknown("the pointer is stored by an initialiser list");
   if (isa<LambdaExpr>(S))
     return;
   if (isa<CXXDeleteExpr>(S)) {

@@ -19,10 +19,6 @@ struct Wrapper {
   A *p;
   __device__ Wrapper(A *q) : p(q) {}
 };
-struct Pair {
-  B *p;
-  int n;
-};
 
 __global__ void a(A *p, A **out) {
   // CHECK-DAG: escapes.cu:[[@LINE+1]]:{{.*}} refused: the pointer is cast to 'float *'
@@ -69,7 +65,7 @@ int main() {
   // CHECK-DAG: escapes.cu:[[@LINE+1]]:{{.*}} refused: {{the pointer is passed to 'printf', which takes anything|the pointer is passed to a function that takes any pointer and whose use of it is not known}}
   printf("%p\n", b);
   // CHECK-DAG: escapes.cu:[[@LINE+1]]:{{.*}} refused: the pointer is stored by an initialiser list
-  Pair pair = {b, 1};
+  B *pair[] = {b, nullptr};
   ::b<<<1, 1>>>(b, nullptr);
   C *c;
   void *arguments[] = {&c};

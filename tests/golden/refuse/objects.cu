@@ -135,7 +135,7 @@ __global__ void use(Js d) { d.p[threadIdx.x].x = 1; }
 void j() {
   J *array;
   cudaMalloc(&array, 64 * sizeof(J));
-  // CHECK-DAG: objects.cu:[[@LINE+1]]:{{.*}} refused: the pointer is stored by an initialiser list
+  // CHECK-DAG: objects.cu:[[@LINE+1]]:{{.*}} refused: 'p' is named by a macro's body or an initialiser list, and only some objects' 'p' can move
   Js d = {array, 64};
   Js h;
   h.p = (J *)malloc(64 * sizeof(J));

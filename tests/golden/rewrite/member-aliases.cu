@@ -138,6 +138,10 @@ int main() {
   other.cells = model.cells();
   step<<<grid.n / 256, 256>>>(other);
   OK(cudaDeviceSynchronize());
+  Grid third{other.cells, grid.totals, other.n, grid.regions};
+  // SOA: Grid third{other.cells, grid.totals, other.n, grid.regions};
+  step<<<grid.n / 256, 256>>>(third);
+  OK(cudaDeviceSynchronize());
   shakeAll<<<grid.n / 256, 256>>>(other.cells, other.n);
   OK(cudaDeviceSynchronize());
   std::printf("%g\n", other.cells[5].flow);
