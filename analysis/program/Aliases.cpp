@@ -1,6 +1,7 @@
 // `T &r = p[i]` and `T *q = p + i` that never change become an index. That is so
 // only while the pointer they stand on keeps its value and its name.
 
+#include "analysis/program/CheckedCalls.h"
 #include "analysis/program/StableBase.h"
 #include "analysis/program/Uses.h"
 
@@ -71,8 +72,7 @@ static bool shortIndex(const Expr *E, std::vector<const VarDecl *> &Variables) {
 /// itself: its index is short and keeps its value and its name up to the end of the block.
 std::optional<Range> UseClassifier::needless(const VarDecl *V, const DeclStmt *Statement, const Pointer &P) const {
   std::vector<const VarDecl *> Index;
-  auto Parents = Context.getParents(*Statement);
-  const CompoundStmt *Block = Parents.empty() ? nullptr : Parents[0].get<CompoundStmt>();
+  const CompoundStmt *Block = dyn_cast_or_null<CompoundStmt>(parentOf(Statement, Context));
   if (Graph.scalars() || !Block || !P.Base || P.Terms.size() != 1 || P.Terms[0].Negative || !P.Terms[0].E || !shortIndex(P.Terms[0].E, Index))
     return std::nullopt;
   const SourceManager &Manager = View.sourceManager();
@@ -149,8 +149,7 @@ void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
     return Unknown("points into an array whose pointer changes, so an index cannot take its place");
   if (!V->getType()->isReferenceType() && isModified(Facts, V))
     return Unknown("is a pointer into the array that changes");
-  auto Parents = Context.getParents(*V);
-  const DeclStmt *Statement = Parents.empty() ? nullptr : Parents[0].get<DeclStmt>();
+  const DeclStmt *Statement = statementOf(V, Context);
   std::optional<Range> Needless = Statement ? needless(V, Statement, P) : std::nullopt;
   std::optional<Range> Group = Statement ? View.range(Statement->getSourceRange()) : std::nullopt;
   if (!Group)

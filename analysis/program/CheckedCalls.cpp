@@ -158,4 +158,14 @@ std::optional<Range> checkedStatement(const CallExpr *Call, ASTContext &Context,
   return Out;
 }
 
+const DeclStmt *statementOf(const DeclaratorDecl *D, ASTContext &Context) {
+  auto Parents = Context.getParents(*D);
+  return Parents.empty() ? nullptr : Parents[0].get<DeclStmt>();
+}
+
+const Stmt *parentOf(const Stmt *S, ASTContext &Context) {
+  auto Parents = S ? Context.getParents(*S) : DynTypedNodeList(llvm::ArrayRef<DynTypedNode>());
+  return Parents.empty() ? nullptr : Parents[0].get<Stmt>();
+}
+
 } // namespace restride

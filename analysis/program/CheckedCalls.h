@@ -1,8 +1,9 @@
-// Calls whose result only an error check looks at.
+// Calls whose result only an error check looks at, and what statements stand in.
 #pragma once
 
 #include "analysis/program/SourceView.h"
 
+#include "clang/AST/Decl.h"
 #include "clang/AST/Stmt.h"
 
 namespace restride {
@@ -23,5 +24,11 @@ struct Surroundings {
 /// The block whose statement \p E is part of. None if a loop or branch stands
 /// between them.
 Surroundings surroundings(const clang::Expr *E, clang::ASTContext &Context);
+
+/// The statement that declares \p D; null where none does, as for parameters and members.
+const clang::DeclStmt *statementOf(const clang::DeclaratorDecl *D, clang::ASTContext &Context);
+
+/// The statement that \p S is part of; null where it is none's, and for null.
+const clang::Stmt *parentOf(const clang::Stmt *S, clang::ASTContext &Context);
 
 } // namespace restride

@@ -1,4 +1,5 @@
 #include "analysis/program/Declarations.h"
+#include "analysis/program/CheckedCalls.h"
 
 #include "clang/AST/ParentMapContext.h"
 #include "clang/AST/TypeLoc.h"
@@ -117,11 +118,7 @@ static unsigned endOfSpecifiers(llvm::StringRef Text, unsigned At) {
 /// "for (P *a = p, *b = q; ...)": no second declaration can stand there.
 static bool inLoopHead(const DeclaratorDecl *D) {
   ASTContext &Context = D->getASTContext();
-  auto Statement = Context.getParents(*D);
-  if (Statement.empty() || !Statement[0].get<DeclStmt>())
-    return false;
-  auto Loop = Context.getParents(Statement[0]);
-  return !Loop.empty() && Loop[0].get<ForStmt>();
+  return isa_and_nonnull<ForStmt>(parentOf(statementOf(D, Context), Context));
 }
 
 std::optional<Declaration> DeclarationTable::declaration(const std::vector<const DeclaratorDecl *> &Group) {

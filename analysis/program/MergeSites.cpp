@@ -41,7 +41,7 @@ void dropRepeats(Candidate &C) {
     return A.Where == B.Where && A.Layout == B.Layout && A.Reason == B.Reason;
   });
   for (const Alias &A : C.Aliases)
-    if (llvm::count_if(C.Aliases, [&](const Alias &B) { return A.Group == B.Group && A.Statement == B.Statement && A.Instance == B.Instance; }) < A.Together)
+    if (A.Together > 1 && llvm::count_if(C.Aliases, [&](const Alias &B) { return A.Group == B.Group && A.Statement == B.Statement && A.Instance == B.Instance; }) < A.Together)
       C.Refusals.push_back({"", A.Where, "'" + A.Name + "' is an element's other name, and is declared together with what is none"});
   // One text that reads differently in two instantiations cannot be edited.
   auto Conflict = [&](const auto &A, const auto &B) {

@@ -1,4 +1,5 @@
 #include "analysis/program/PartUse.h"
+#include "analysis/program/CheckedCalls.h"
 
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
@@ -34,14 +35,9 @@ const Expr *wholeOf(const Expr *E, llvm::SmallVectorImpl<uint64_t> &P, const AST
   }
 }
 
-static const Stmt *parent(const Stmt *S, ASTContext &Context) {
-  auto Parents = Context.getParents(*S);
-  return Parents.empty() ? nullptr : Parents[0].get<Stmt>();
-}
-
 /// `&h` where the pointer can only be read through: `(const void *)&h`.
 static bool onlyReads(const Expr *Pointer, ASTContext &Context) {
-  for (const Expr *E = Pointer; E; E = dyn_cast_or_null<CastExpr>(parent(E, Context)))
+  for (const Expr *E = Pointer; E; E = dyn_cast_or_null<CastExpr>(parentOf(E, Context)))
     if (QualType T = E->getType(); T->isPointerType() && T->getPointeeType().isConstQualified())
       return true;
   return false;
@@ -53,7 +49,7 @@ PartUse partUse(const DeclRefExpr *R, llvm::ArrayRef<uint64_t> P, ASTContext &Co
   // A step to another part: nothing happens to P.
   auto leads = [&](std::optional<uint64_t> Step) { return Known >= P.size() || !Step || *Step == P[Known]; };
   for (const Expr *E = R;;) {
-    const Stmt *Up = parent(E, Context);
+    const Stmt *Up = parentOf(E, Context);
     if (const MemberExpr *M = dyn_cast_or_null<MemberExpr>(Up)) {
       if (const CXXMethodDecl *F = dyn_cast<CXXMethodDecl>(M->getMemberDecl()))
         return {F->isConst() ? Kind::None : Kind::Changes};
@@ -75,7 +71,7 @@ PartUse partUse(const DeclRefExpr *R, llvm::ArrayRef<uint64_t> P, ASTContext &Co
         E = Cast;
         continue;
       }
-      const ArraySubscriptExpr *S = Cast->getCastKind() == CK_ArrayToPointerDecay ? dyn_cast_or_null<ArraySubscriptExpr>(parent(Cast, Context)) : nullptr;
+      const ArraySubscriptExpr *S = Cast->getCastKind() == CK_ArrayToPointerDecay ? dyn_cast_or_null<ArraySubscriptExpr>(parentOf(Cast, Context)) : nullptr;
       if (!S)
         return {onlyReads(Cast, Context) ? Kind::None : Kind::Changes};
       const std::optional<uint64_t> Index = constantIndex(S->getIdx(), Context);

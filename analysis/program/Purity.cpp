@@ -16,9 +16,13 @@ static llvm::StringRef nameOf(const FunctionDecl *F) {
   return F->getDeclName().isIdentifier() ? F->getName() : llvm::StringRef();
 }
 
+bool isLibraryFunction(const FunctionDecl *F) {
+  return F->getBuiltinID() || F->getASTContext().getSourceManager().isInSystemHeader(F->getLocation());
+}
+
 bool touchesOneObject(const FunctionDecl *F) {
   llvm::StringRef Name = nameOf(F);
-  if (!F->getASTContext().getSourceManager().isInSystemHeader(F->getLocation()) && !F->getBuiltinID())
+  if (!isLibraryFunction(F))
     return false;
   return Name.starts_with("atomic") || Name.starts_with("__iAtomic") || Name.starts_with("__ld") ||
          Name.starts_with("__st");
@@ -32,8 +36,7 @@ static bool isLoad(const FunctionDecl *F) {
 /// A library function of numbers: no pointers in, a number out.
 static bool isArithmeticFunction(const FunctionDecl *F) {
   llvm::StringRef Name = nameOf(F);
-  const SourceManager &Sources = F->getASTContext().getSourceManager();
-  if (Name.empty() || (!F->getBuiltinID() && !Sources.isInSystemHeader(F->getLocation())))
+  if (Name.empty() || !isLibraryFunction(F))
     return false;
   for (llvm::StringRef Impure : {"__shfl", "__ballot", "__any", "__all", "__match", "__reduce", "__sync", "__cluster", "clock", "rand"})
     if (Name.starts_with(Impure))

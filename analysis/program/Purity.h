@@ -41,6 +41,9 @@ bool worksOnCopies(const clang::FunctionDecl *F);
 /// points to: *v, atomics and cached loads on it, and functions that do no more.
 bool onlyDereferenced(const clang::VarDecl *V, clang::ASTContext &Context);
 
+/// The compiler or a library brings \p F along.
+bool isLibraryFunction(const clang::FunctionDecl *F);
+
 /// A pointer to a number becomes one to another number of the same size, as atomics of signed integers need.
 bool keepsSize(const clang::CastExpr *C, clang::ASTContext &Context);
 

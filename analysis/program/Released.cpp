@@ -1,10 +1,11 @@
 #include "analysis/program/Released.h"
+#include "analysis/program/CheckedCalls.h"
+#include "analysis/program/Purity.h"
 
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
 #include "clang/AST/StmtCXX.h"
-#include "clang/Basic/SourceManager.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace clang;
@@ -61,7 +62,7 @@ public:
       return false;
     if (const CXXMemberCallExpr *Push = dyn_cast<CXXMemberCallExpr>(Call); Push && appends(F))
       return container(Push->getImplicitObjectArgument()->IgnoreParenImpCasts(), Depth);
-    if (Context.getSourceManager().isInSystemHeader(F->getLocation()))
+    if (isLibraryFunction(F))
       return Argument == 0 && (F->getName() == "cudaFree" || F->getName() == "cudaFreeAsync");
     const FunctionDecl *Definition = nullptr;
     return F->hasBody(Definition) && variable(Definition->getParamDecl(Argument), Depth + 1);
@@ -84,10 +85,8 @@ private:
     return V && range(V, Depth);
   }
   bool range(const VarDecl *V, unsigned Depth) const {
-    auto Parents = Context.getParents(*V);
-    const DeclStmt *Statement = Parents.empty() ? nullptr : Parents[0].get<DeclStmt>();
-    auto Above = Statement ? Context.getParents(*Statement) : DynTypedNodeList(DynTypedNode());
-    if (const CXXForRangeStmt *Loop = Statement && !Above.empty() ? Above[0].get<CXXForRangeStmt>() : nullptr)
+    const DeclStmt *Statement = statementOf(V, Context);
+    if (const CXXForRangeStmt *Loop = dyn_cast_or_null<CXXForRangeStmt>(parentOf(Statement, Context)))
       return Loop->getRangeStmt() == Statement && variable(Loop->getLoopVariable(), Depth + 1);
     const FunctionDecl *In = dyn_cast<FunctionDecl>(V->getDeclContext());
     return In && V->hasLocalStorage() && llvm::all_of(usesOf(V, In), [&](const Expr *E) {

@@ -1,12 +1,14 @@
 #include "analysis/program/StableBase.h"
+#include "analysis/program/CheckedCalls.h"
+#include "analysis/program/Purity.h"
 
 #include "clang/AST/Attr.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
 #include "clang/Basic/SourceManager.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace clang;
 
@@ -62,14 +64,13 @@ namespace {
 
 class Changes : public DynamicRecursiveASTVisitor {
 public:
-  Changes(const Chain &C, const VarDecl *Alias, ASTContext &Context) : Type(C.Names.front()->getType()), Alias(Alias), Context(Context) {
-    llvm::ArrayRef<const ValueDecl *> Names = C.Names;
-    Own = dyn_cast<VarDecl>(Names.back());
-    for (const ValueDecl *D : Names)
-      this->Names.insert(cast<ValueDecl>(D->getCanonicalDecl()));
-    for (const ValueDecl *D : Names)
+  Changes(const Chain &C, const VarDecl *Alias, ASTContext &Context)
+      : Type(C.Names.front()->getType()), Own(dyn_cast<VarDecl>(C.Names.back())), Alias(Alias), Context(Context) {
+    for (const ValueDecl *D : C.Names) {
+      Names.insert(cast<ValueDecl>(D->getCanonicalDecl()));
       if (const FieldDecl *F = dyn_cast<FieldDecl>(D))
         Holders.insert(cast<CXXRecordDecl>(F->getParent())->getCanonicalDecl());
+    }
   }
 
   bool VisitMemberExpr(MemberExpr *E) override {
@@ -77,7 +78,7 @@ public:
   }
   bool VisitDeclRefExpr(DeclRefExpr *E) override {
     if (const FunctionDecl *F = dyn_cast<FunctionDecl>(E->getDecl())) // called here or by whom it is given to
-      return isLibrary(F) || (F->hasBody() && body(F));
+      return isLibraryFunction(F) || (F->hasBody() && body(F));
     const VarDecl *V = dyn_cast<VarDecl>(E->getDecl());
     if (V && !callable(V->getType()))
       return false;
@@ -102,12 +103,12 @@ public:
       return false;
     if (const CXXOperatorCallExpr *Assignment = dyn_cast<CXXOperatorCallExpr>(E); Assignment && Assignment->isAssignmentOp() && holds(E->getArg(0)->getType()) && !isAnother(E->getArg(0)))
       return false;
-    if (Method && Method->getOverloadedOperator() == OO_Call && isLibrary(F))
+    if (Method && Method->getOverloadedOperator() == OO_Call && isLibraryFunction(F))
       return false; // std::function calls what it was given
     if (F->hasBody())
       return body(F);
     // A library's function changes what it is given.
-    return isLibrary(F) && llvm::none_of(E->arguments(), [&](const Expr *A) {
+    return isLibraryFunction(F) && llvm::none_of(E->arguments(), [&](const Expr *A) {
       A = A->IgnoreParenCasts();
       if (const UnaryOperator *U = dyn_cast<UnaryOperator>(A); U && U->getOpcode() == UO_AddrOf)
         A = U->getSubExpr()->IgnoreParens();
@@ -119,7 +120,6 @@ public:
   }
 
 private:
-  bool isLibrary(const FunctionDecl *F) const { return F->getBuiltinID() || Context.getSourceManager().isInSystemHeader(F->getLocation()); }
   /// What calls of an object of the type do, lambdas' too: a library may make them.
   bool callable(QualType T) {
     const CXXRecordDecl *R = T.getNonReferenceType()->getAsCXXRecordDecl();
@@ -127,7 +127,7 @@ private:
   }
   bool body(const FunctionDecl *F) {
     const FunctionDecl *Definition = nullptr;
-    if (isLibrary(F) || !F->hasBody(Definition) || !Seen.insert(Definition).second)
+    if (isLibraryFunction(F) || !F->hasBody(Definition) || !Seen.insert(Definition).second)
       return true;
     if (const CXXConstructorDecl *C = dyn_cast<CXXConstructorDecl>(Definition))
       for (const CXXCtorInitializer *I : C->inits())
@@ -190,10 +190,8 @@ bool staysWhile(const Expr *Base, const VarDecl *Alias, ASTContext &Context) {
     return false;
   if ((In->hasAttr<CUDADeviceAttr>() || In->hasAttr<CUDAGlobalAttr>()) && !onlyRead(C, In))
     return false;
-  auto Parents = Context.getParents(*Alias);
-  const DeclStmt *Statement = Parents.empty() ? nullptr : Parents[0].get<DeclStmt>();
-  auto Above = Statement ? Context.getParents(*Statement) : DynTypedNodeList(DynTypedNode());
-  const CompoundStmt *Block = Statement && !Above.empty() ? Above[0].get<CompoundStmt>() : nullptr;
+  const DeclStmt *Statement = statementOf(Alias, Context);
+  const CompoundStmt *Block = dyn_cast_or_null<CompoundStmt>(parentOf(Statement, Context));
   if (!Block)
     return false;
   Changes Search(C, Alias, Context);
