@@ -175,6 +175,9 @@ void AluUnit::select() {
 }
 
 uint64_t AluUnit::clamped(uint64_t Kept, uint64_t Other, bool Clamps) const {
-  // Real data lies inside what it is clamped to, seldom at the border.
-  return Clamps && signExtend(Kept, Op.Bits) > 0 ? randomBelow(Other, Kept + 1) : Kept;
+  // Real data lies inside what it is clamped to, seldom at the border; a neighbour of what lies there is one step beyond.
+  constexpr int64_t Steps = 16;
+  const int64_t Border = signExtend(Kept, Op.Bits);
+  const bool IsNear = signExtend(Other, Op.Bits) - Border <= Steps;
+  return Clamps && Border > 0 && !IsNear ? randomBelow(Other, Kept + 1) : Kept;
 }

@@ -1,6 +1,8 @@
 // Which array the loaded and the converted integers are indices of.
 #include "ptx/execute/Program.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <map>
 #include <set>
 
@@ -22,7 +24,12 @@ static bool keepsOrder(const MicroOp &Op, const Instruction &I) {
     return true;
   case Opcode::Shl:
   case Opcode::Shr:
-  case Opcode::And:
+    return llvm::any_of(I.Src, IsSmall);
+  case Opcode::And: // also of all but the place in a tile, and where 32 bits become 64
+    return llvm::any_of(I.Src, [&](const Operand &O) {
+      const bool IsTile = O.Imm < 0 && llvm::isPowerOf2_64(0 - uint64_t(O.Imm));
+      return IsSmall(O) || (O.K == Operand::Immediate && (IsTile || O.Imm == UINT32_MAX));
+    });
   case Opcode::Or:
   case Opcode::Bfe:
   case Opcode::Bfi:

@@ -203,6 +203,7 @@ Program::Program(const Function &F, const ControlFlow &C)
   findSigned();
   findTargets();
   findRuns();
+  findTied();
   decodeBranches();
   decodeSearches();
   Writes = {};

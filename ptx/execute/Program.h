@@ -150,6 +150,7 @@ struct LoopInfo {
   std::optional<Walk> Walks;   ///< or goes where it loads
   // With a counter:
   bool Runs = false;           ///< from one of RunBounds to the next
+  bool Tied = false;           ///< its bound follows from the data that its first value follows from: from x - 1 to x + 1
   uint64_t Unroll = 1;       ///< source trips per trip, guessed from the step
   std::vector<uint32_t> PlaceInParent; ///< per block of it: index in the parent's
 };
@@ -208,6 +209,7 @@ private:
   void findSigned();
   void findTargets();
   void findRuns();
+  void findTied();
   struct LoadedPart {
     const MicroOp *Load;
     size_t Dest; ///< in Slots

@@ -38,7 +38,7 @@ uint32_t Warp::stayInCounted(int Number, uint32_t Stay) {
     const uint64_t Value = R.Values[T.Index][Lane] - uint64_t(sum(T.SinceCompare, Lane, T.Bits));
     const std::optional<uint64_t> Trips = tripsLeft(Value, R.Values[L.Bound][Lane], sum(T.By, Lane, T.Bits), T);
     if (!Trips)
-      return Hurry ? 0 : Stay;
+      return Hurry || L.Tied ? 0 : Stay;
     Left[Lane] = *Trips;
     Most = std::max(Most, *Trips);
   }
@@ -137,8 +137,8 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
   const bool Descends = P.isPlain(Op) && Loops.trips(Info.ExitLoop) < Limits.MaxTripsPerLoop;
   if (Descends)
     Unknown = 0;
-  if (Unknown && Info.IsCounted && P.Loops[Info.ExitLoop].Runs && Memory.tookMeanRuns()) {
-    Stay = (Stay & ~Unknown) | stayByCount(P.Loops[Info.ExitLoop], Unknown); // of whatever run
+  if (const LoopInfo &L = P.Loops[Info.ExitLoop]; Unknown && Info.IsCounted && (L.Tied || (L.Runs && Memory.tookMeanRuns()))) {
+    Stay = (Stay & ~Unknown) | stayByCount(L, Unknown); // of whatever run
     Unknown = 0;
   }
   if (Unknown)

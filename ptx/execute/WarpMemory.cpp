@@ -197,7 +197,8 @@ bool WarpMemory::access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Reque
   Out.Mask = Mask;
   Out.Mem = Where;
   const bool FromData = (R.Unknown[Op.Address] & Mask) != 0;
-  Out.DependsOnLoad = FromData && (!Facts.LocalData || isScattered(Mask, Address, Facts.Elements));
+  const ArrayPlace *Array = FromData && Facts.LocalData ? arrayBehind(Address[unsigned(std::countr_zero(Mask))]) : nullptr;
+  Out.DependsOnLoad = FromData && (!Facts.LocalData || isScattered(Mask, Address, Array && Array->Elements ? Array->Elements : Facts.Elements));
   if (Where == Space::Global && (FromData || !knowsNothing()))
     keepInside(Mask, Address);
 

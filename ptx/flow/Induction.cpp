@@ -192,14 +192,8 @@ bool Finder::readTest(unsigned Block, ExitTest &T, std::string &Why) const {
   T.By = *By;
 
   unsigned Write = unsigned(onlyWrite(T.Index));
-  if (!precedes(Write, T.Compare) && precedes(Write, T.Branch)) {
-    std::optional<Update> U = update(T.Index);
-    if (U->From != T.Index) {
-      Why = "the compared register is overwritten before the branch";
-      return false;
-    }
-    T.SinceCompare = U->Added;
-  }
+  if (!precedes(Write, T.Compare) && precedes(Write, T.Branch))
+    T.SinceCompare = T.By; // written once in a trip, also where that is a copy of the sum
   findCounter(T);
   T.TestsAtTop = testsAtTop(Block);
   return true;

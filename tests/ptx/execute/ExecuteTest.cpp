@@ -256,6 +256,58 @@ ret;)");
   EXPECT_FALSE(T.TripStarts[1][2].Enters);
 }
 
+TEST(Execute, ACounterMayBeComparedBeforeItsNextValueIsCopied) {
+  // for (i = 3; i <= 70; ++i), as Clang ends it.
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.b32 %r1, 3;
+LOOP: mul.wide.s32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.f32 %f1, [%rd3];
+add.s32 %r2, %r1, 1;
+setp.lt.s32 %p1, %r1, 70;
+mov.b32 %r1, %r2;
+@%p1 bra LOOP;
+ret;)");
+  WarpTrace T = K.run();
+  EXPECT_TRUE(T.Loops[0].Known);
+  EXPECT_DOUBLE_EQ(T.Loops[0].True, 68);
+  EXPECT_EQ(T.Requests.back().Address[0], Range + 66 * 4) << "cut after 64";
+}
+
+TEST(Execute, ANeighbourhoodOfDataHasItsSize) {
+  // c = min(cells[i], 99); for (k = max(c, 1) - 1; k <= min(c + 1, 99); ++k) p[k]
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r2, [%rd3];
+min.s32 %r3, %r2, 99;
+max.s32 %r4, %r3, 1;
+add.s32 %r5, %r4, -1;
+add.s32 %r6, %r3, 1;
+min.s32 %r7, %r6, 99;
+setp.gt.s32 %p1, %r5, %r7;
+@%p1 bra DONE;
+LOOP: mul.wide.s32 %rd4, %r5, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.f32 %f1, [%rd5];
+add.s32 %r8, %r5, 1;
+setp.eq.b32 %p2, %r5, %r7;
+mov.b32 %r5, %r8;
+@!%p2 bra LOOP;
+DONE: ret;)");
+  uint64_t Lanes = 0;
+  for (unsigned Warp = 0; Warp < 8; ++Warp) {
+    WarpTrace T = K.run({}, 3, Warp);
+    EXPECT_EQ(T.Loops[0].Executed, 3u);
+    EXPECT_TRUE(T.Loops[0].Known);
+    for (size_t I = 1; I < T.Requests.size(); ++I)
+      Lanes += uint64_t(std::popcount(T.Requests[I].Mask));
+  }
+  EXPECT_LE(Lanes, 3u * 256);
+  EXPECT_GT(Lanes, 3u * 256 - 20) << "two at the border";
+}
+
 TEST(Execute, LanesWithDifferentTrips) {
   // Lane l makes l + 1 trips.
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
@@ -1013,6 +1065,53 @@ DONE: ret;
   EXPECT_EQ(T.Requests[4].Address[5], T.Requests[3].Address[5] + 16);
   L.Arrays[0].clear(); // nobody knows how many elements there are
   EXPECT_FALSE(K.run(L).Loops[0].Runs);
+}
+
+TEST(Execute, RunsOfElementsInTilesAreAsLongAsInTheMean) {
+  // for (j = starts[i]; j < ends[i]; ++j) sum += p[j]; of tiles of 32 elements of 64 bytes
+  const std::string Text = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 .ptr .global p, .param .u64 .ptr .global starts, .param .u64 .ptr .global ends)
+{
+.reg .pred %p<3>;
+.reg .b32 %r<9>;
+.reg .b64 %rd<19>;
+.reg .f32 %f<3>;
+ld.param.u64 %rd1, [p];
+ld.param.u64 %rd2, [starts];
+ld.param.u64 %rd3, [ends];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd4, %r1, 4;
+add.s64 %rd5, %rd2, %rd4;
+add.s64 %rd6, %rd3, %rd4;
+ld.global.u32 %r2, [%rd5];
+ld.global.u32 %r3, [%rd6];
+setp.ge.s32 %p1, %r2, %r3;
+@%p1 bra DONE;
+cvt.s64.s32 %rd7, %r2;
+and.b64 %rd8, %rd7, 4294967295;
+LOOP: shl.b64 %rd9, %rd8, 6;
+and.b64 %rd10, %rd9, -2048;
+add.s64 %rd11, %rd1, %rd10;
+and.b64 %rd12, %rd8, 31;
+shl.b64 %rd13, %rd12, 2;
+add.s64 %rd14, %rd11, %rd13;
+ld.global.f32 %f1, [%rd14];
+add.s64 %rd8, %rd8, 1;
+cvt.u32.u64 %r4, %rd8;
+setp.lt.s32 %p2, %r4, %r3;
+@%p2 bra LOOP;
+DONE: ret;
+}
+)";
+  Module M = parsed(Text);
+  Kernel K(*M.find("k"));
+  LaunchFacts L;
+  L.Arrays = {{{8000 * 64, 0, 0, {}, 8000}}, {{1000 * 4, 0, 0, {}, 1000}}, {{1000 * 4, 0, 0, {}, 1000}}};
+  WarpTrace T = K.run(L);
+  EXPECT_TRUE(T.Loops.at(0).Runs);
+  EXPECT_LE(T.Loops.at(0).Executed, 16u);
 }
 
 TEST(Execute, NearThreadsShareTheRowOfAGrid) {
