@@ -130,20 +130,29 @@ private:
   }
   bool isInvariant(const Operand &O) const { return O.K == Operand::Register && O.Reg >= 0 && !Writers.count(unsigned(O.Reg)); }
 
-  /// What \p O was before it was copied or converted.
-  const Instruction *source(const Operand &O) const {
-    const Instruction *I = O.K == Operand::Register ? writer(O.Reg) : nullptr;
-    for (unsigned Steps = 0; I && (I->Op == Opcode::Mov || I->Op == Opcode::Cvt) && Steps < 4; ++Steps)
-      I = I->Src.size() == 1 ? writer(I->Src[0].Reg) : nullptr;
-    return I;
+  /// What brought \p O from memory, before it was copied or converted, on each way; empty: something else did on one.
+  SmallVector<const Instruction *, 2> sources(const Operand &O, unsigned Steps = 0) const {
+    constexpr unsigned MaxSteps = 4;
+    auto At = O.K != Operand::Register || O.Reg < 0 || Steps > MaxSteps ? Writers.end() : Writers.find(unsigned(O.Reg));
+    SmallVector<const Instruction *, 2> Out;
+    for (unsigned W : At == Writers.end() ? std::vector<unsigned>() : At->second) {
+      const Instruction &I = F.Body[W];
+      if (loadsData(I) || isSwap(I)) {
+        Out.push_back(&I);
+        continue;
+      }
+      const bool Copies = (I.Op == Opcode::Mov || I.Op == Opcode::Cvt) && I.Src.size() == 1;
+      const SmallVector<const Instruction *, 2> From = Copies ? sources(I.Src[0], Steps + 1) : SmallVector<const Instruction *, 2>();
+      if (From.empty())
+        return {};
+      append_range(Out, From);
+    }
+    return Out;
   }
 
   bool comparesData(int Predicate) const {
     const Instruction *Setp = writer(Predicate);
-    return Setp && isEquality(*Setp) && any_of(Setp->Src, [&](const Operand &O) {
-             const Instruction *I = source(O);
-             return I && (loadsData(*I) || isSwap(*I));
-           });
+    return Setp && isEquality(*Setp) && any_of(Setp->Src, [&](const Operand &O) { return !sources(O).empty(); });
   }
 
   bool finds(int Predicate, bool &Swaps, unsigned Depth = 0) const {
@@ -154,10 +163,10 @@ private:
     if (!Setp || !isEquality(*Setp))
       return false;
     auto Sought = [&](const Operand &Found, const Operand &Key) {
-      const Instruction *I = source(Found);
-      if (I && isSwap(*I))
+      const SmallVector<const Instruction *, 2> From = sources(Found);
+      if (any_of(From, [](const Instruction *I) { return isSwap(*I); }))
         return Swaps = true;
-      return I && loadsData(*I) && isInvariant(Key);
+      return !From.empty() && isInvariant(Key);
     };
     return Sought(Setp->Src[0], Setp->Src[1]) || Sought(Setp->Src[1], Setp->Src[0]);
   }

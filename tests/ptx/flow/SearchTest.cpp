@@ -70,6 +70,38 @@ mov.b32 %r1, %r3;
 ret;)"));
 }
 
+TEST(Search, BySwapsOnlyWhereASlotLooksFree) {
+  // for (;;) { seen = p[slot]; if (seen == 0) seen = atomicCAS(&p[slot], 0, key); if (seen == 0 || seen == key) break; ++slot; }
+  const std::optional<Search> S = searchIn(R"(ld.param.u64 %rd1, [p];
+ld.global.u32 %r9, [%rd1];
+LOOP: ld.global.u32 %r3, [%rd1];
+setp.ne.s32 %p1, %r3, 0;
+@%p1 bra SEEN;
+atom.global.cas.b32 %r3, [%rd1], 0, %r9;
+SEEN: setp.eq.s32 %p2, %r3, 0;
+@%p2 bra DONE;
+setp.eq.s32 %p3, %r3, %r9;
+@%p3 bra DONE;
+add.s64 %rd1, %rd1, 4;
+bra LOOP;
+DONE: ret;)");
+  ASSERT_TRUE(S);
+  EXPECT_TRUE(S->Insert);
+  EXPECT_EQ(S->Tests.size(), 2u);
+  // Not where the value may come from elsewhere.
+  EXPECT_FALSE(search(R"(ld.param.u64 %rd1, [p];
+ld.global.u32 %r9, [%rd1];
+mov.u32 %r4, 5;
+LOOP: ld.global.u32 %r3, [%rd1];
+setp.ne.s32 %p1, %r3, 0;
+@%p1 bra SEEN;
+add.s32 %r3, %r4, 1;
+SEEN: add.s64 %rd1, %rd1, 4;
+setp.ne.s32 %p3, %r3, %r9;
+@%p3 bra LOOP;
+ret;)"));
+}
+
 TEST(Search, OfAFreeSlotOrThatOfAKey) {
   // do { seen = atomicCAS(&p[slot], -1, key); ++slot; } while (seen != -1 && seen != key);
   EXPECT_TRUE(search(R"(ld.param.u64 %rd1, [p];
