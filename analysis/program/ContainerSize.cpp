@@ -6,6 +6,9 @@
 
 #include "clang/AST/ParentMapContext.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace clang;
 
 namespace restride {
@@ -24,7 +27,7 @@ const ValueDecl *resizedBy(const CXXMemberCallExpr *C) {
   const CXXMethodDecl *M = C->getMethodDecl();
   const llvm::StringRef Name = M && M->getDeclName().isIdentifier() ? M->getName() : "";
   const bool Appends = Name == "push_back" || Name == "emplace_back";
-  return Appends || ((Name == "resize" || Name == "assign") && C->getNumArgs()) ? containerOf(C->getImplicitObjectArgument()) : nullptr;
+  return Appends || ((Name == "resize" || Name == "assign" || Name == "reserve") && C->getNumArgs()) ? containerOf(C->getImplicitObjectArgument()) : nullptr;
 }
 
 static bool appends(const CXXMemberCallExpr *C) { return C->getMethodDecl()->getName().ends_with("_back"); }
@@ -88,22 +91,52 @@ std::optional<Estimate> Evaluator::initialSize(const Expr *Init, Frame In) const
   return First->getType()->isIntegerType() ? integer(First, In.deeper()) : initialSize(First, In.deeper());
 }
 
+std::vector<Evaluator::ContainerName> Evaluator::namesOf(const ValueDecl *Container) const {
+  if (!GivenTo) {
+    GivenTo.emplace();
+    for (const auto &[P, Arguments] : Facts.Arguments)
+      if (P->getType()->isReferenceType() && isContainer(P->getType().getNonReferenceType()))
+        for (const Expr *Argument : Arguments)
+          if (const ValueDecl *D = containerOf(Argument))
+            (*GivenTo)[D][P] += timesExecuted(Argument, Context);
+  }
+  std::vector<ContainerName> Names = {{Container, 1}};
+  for (size_t I = 0; I < Names.size(); ++I)
+    if (auto At = GivenTo->find(Names[I].Decl); At != GivenTo->end())
+      for (const auto &[P, Times] : At->second) {
+        auto Known = llvm::find_if(Names, [P = P](const ContainerName &N) { return N.Decl == P; });
+        if (Known == Names.end())
+          Names.push_back({P, Names[I].Times * Times});
+        else
+          Known->Times = std::numeric_limits<double>::infinity(); // it may call itself
+      }
+  return Names;
+}
+
 std::optional<Estimate> Evaluator::resizedTo(const ValueDecl *D, std::optional<Estimate> Size, Frame In) const {
-  const auto At = Facts.Resized.find(D->getLocation().getRawEncoding());
-  if (At == Facts.Resized.end())
-    return Size;
+  std::vector<std::pair<const CXXMemberCallExpr *, ContainerName>> Calls;
+  for (const ContainerName &Name : namesOf(D))
+    if (const auto At = Facts.Resized.find(Name.Decl->getLocation().getRawEncoding()); At != Facts.Resized.end())
+      for (const CXXMemberCallExpr *C : At->second)
+        Calls.push_back({C, Name});
   double Appended = 0;
-  for (const CXXMemberCallExpr *C : At->second) {
-    const Expr *Limit = appends(C) ? filledTo(C, D, Context) : C->getArg(0);
+  std::optional<Estimate> Reserved; // what the programmer expects, where nothing else tells
+  for (const auto &[C, Name] : Calls)
+    if (C->getMethodDecl()->getName() == "reserve")
+      Reserved = integer(C->getArg(0), In.deeper());
+  for (const auto &[C, Name] : Calls) {
+    if (C->getMethodDecl()->getName() == "reserve")
+      continue;
+    const Expr *Limit = appends(C) ? filledTo(C, Name.Decl, Context) : C->getArg(0);
     if (Limit) {
       if (const std::optional<Estimate> To = integer(Limit, In.deeper()); To && (!Size || To->Value > Size->Value))
         Size = To;
       continue;
     }
-    bool Counted = !firstAround(C, Context, [](const Stmt *S) { return isa<LambdaExpr>(S); });
-    Appended += timesExecuted(C, Context, &Counted);
+    bool Counted = std::isfinite(Name.Times) && !firstAround(C, Context, [](const Stmt *S) { return isa<LambdaExpr>(S); });
+    Appended += timesExecuted(C, Context, &Counted) * Name.Times;
     if (!Counted)
-      return std::nullopt;
+      return Reserved;
   }
   constexpr double Largest = 1e15;
   if (Appended > 0 && Appended < Largest)

@@ -104,7 +104,8 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
   llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
   if constexpr (std::is_same_v<T, int64_t>)
     if (const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C); Member && Name == "size" && !C->getNumArgs())
-      return containerSize(containerOf(Member->getImplicitObjectArgument()), In);
+      if (const ValueDecl *Container = containerOf(Member->getImplicitObjectArgument()))
+        return containerSize(Container, In);
   bool Min = Name == "min" || Name == "fmin" || Name == "fminf", Max = Name == "max" || Name == "fmax" || Name == "fmaxf";
   if ((Min || Max) && C->getNumArgs() == 2) {
     std::optional<EstimateOf<T>> L = value<T>(C->getArg(0), In.deeper()), R = value<T>(C->getArg(1), In.deeper());
@@ -112,12 +113,30 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
       return std::nullopt;
     return EstimateOf<T>{Min == (L->Value < R->Value) ? L->Value : R->Value, L->Assumed || R->Assumed};
   }
-  // "(n + block - 1) / block" often hides in a function of one return.
-  if (!F->hasBody(Definition) || isa<CXXMethodDecl>(F))
+  if constexpr (std::is_same_v<T, int64_t>)
+    if ((Name.ends_with("round") || Name.ends_with("rint")) && Name.starts_with("l") && C->getNumArgs() == 1) {
+      const std::optional<RealEstimate> Of = real(C->getArg(0), In.deeper());
+      return Of && std::abs(Of->Value) < 1e18 ? std::optional(Estimate{std::llround(Of->Value), Of->Assumed}) : std::nullopt;
+    }
+  // "(n + block - 1) / block" often hides in a function, a member or a lambda.
+  if (const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F); Method && Method->isVirtual())
     return std::nullopt;
-  const CompoundStmt *Body = dyn_cast<CompoundStmt>(Definition->getBody());
-  const ReturnStmt *Return = Body && Body->size() == 1 ? dyn_cast<ReturnStmt>(Body->body_front()) : nullptr;
-  return Return && Return->getRetValue() ? value<T>(Return->getRetValue(), In.into(F, llvm::ArrayRef(C->getArgs(), C->getNumArgs()))) : std::nullopt;
+  const Expr *Returned = lastReturned(F);
+  if (!Returned)
+    return std::nullopt;
+  llvm::ArrayRef<const Expr *> Arguments(C->getArgs(), C->getNumArgs());
+  const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C);
+  const Expr *Object = Member ? Member->getImplicitObjectArgument() : nullptr;
+  if (isa<CXXOperatorCallExpr>(C) && isa<CXXMethodDecl>(F)) {
+    Object = Arguments.front();
+    Arguments = Arguments.drop_front();
+  }
+  std::optional<EstimateOf<T>> Value = value<T>(Returned, In.into(F, Arguments, Object));
+  F->hasBody(Definition);
+  const bool Straight = llvm::all_of(Definition->getBody()->children(), [](const Stmt *S) { return isa<DeclStmt, ReturnStmt>(S); });
+  if (Value && !Straight) // "if (n < 1) return 0;"
+    Value->Assumed = true;
+  return Value;
 }
 
 /// What is first assigned to the variable's member number \p Field.

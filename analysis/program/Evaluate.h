@@ -62,9 +62,12 @@ private:
     llvm::ArrayRef<const clang::Expr *> Arguments = {};
     const Frame *Outer = nullptr;
     unsigned Depth = 0;
-    Frame deeper() const { return {Callee, Arguments, Outer, Depth + 1}; }
-    Frame around() const { return Outer ? Frame{Outer->Callee, Outer->Arguments, Outer->Outer, Depth + 1} : deeper(); }
-    Frame into(const clang::FunctionDecl *F, llvm::ArrayRef<const clang::Expr *> Given) const { return {F, Given, this, Depth + 1}; }
+    const clang::Expr *This = nullptr; ///< the object, or a pointer to it, of a member function
+    Frame deeper() const { return {Callee, Arguments, Outer, Depth + 1, This}; }
+    Frame around() const { return Outer ? Frame{Outer->Callee, Outer->Arguments, Outer->Outer, Depth + 1, Outer->This} : deeper(); }
+    Frame into(const clang::FunctionDecl *F, llvm::ArrayRef<const clang::Expr *> Given, const clang::Expr *Object = nullptr) const {
+      return {F, Given, this, Depth + 1, Object};
+    }
     /// What the call gives the parameter \p P; null: it is none of its function.
     const clang::Expr *argument(const clang::ParmVarDecl *P) const;
   };
@@ -81,8 +84,14 @@ private:
   /// Elements of a std::vector, a variable or a member of whatever object, by its constructor, resize, assign and push_back.
   std::optional<Estimate> containerSize(const clang::ValueDecl *D, Frame In) const;
   std::optional<Estimate> initialSize(const clang::Expr *Init, Frame In) const;
+  /// A container, or a parameter that is a reference to it and is given it so often; infinite: that cannot be counted.
+  struct ContainerName {
+    const clang::ValueDecl *Decl = nullptr;
+    double Times = 1;
+  };
+  std::vector<ContainerName> namesOf(const clang::ValueDecl *Container) const;
   std::optional<Estimate> resizedTo(const clang::ValueDecl *D, std::optional<Estimate> Size, Frame In) const;
-  /// min and max, ceil and floor, and functions of one return.
+  /// min and max, rounding to integers, and functions that compute what they return at their end.
   template <typename T> std::optional<EstimateOf<T>> call(const clang::CallExpr *C, Frame In) const;
   void dimensions(const clang::Expr *E, uint64_t Out[3], bool &Assumed, Frame In) const;
   const clang::Expr *assignedMember(const clang::VarDecl *V, uint64_t Field) const;
@@ -94,8 +103,10 @@ private:
   template <typename T> std::optional<EstimateOf<T>> partOfVariable(const clang::VarDecl *V, llvm::ArrayRef<uint64_t> P, Frame In) const;
   template <typename T> std::optional<EstimateOf<T>> constructed(const clang::CXXConstructExpr *C, llvm::ArrayRef<uint64_t> P, Frame In) const;
   template <typename T> std::optional<EstimateOf<T>> partOrMember(const clang::Expr *E, const Part &P, const clang::FieldDecl *F) const;
-  /// What all objects have in the member \p F.
-  template <typename T> std::optional<EstimateOf<T>> anywhere(const clang::FieldDecl *F, Frame In) const;
+  /// What all objects have in the part \p P of the member \p F.
+  template <typename T> std::optional<EstimateOf<T>> anywhere(const clang::FieldDecl *F, llvm::ArrayRef<uint64_t> P, Frame In) const;
+  /// The part \p P of an object of \p Class of which nothing else is known.
+  template <typename T> std::optional<EstimateOf<T>> ofAnyObject(const clang::CXXRecordDecl *Class, llvm::ArrayRef<uint64_t> P, Frame In) const;
 
   clang::ASTContext &Context;
   const UnitFacts &Facts;
@@ -103,6 +114,7 @@ private:
   mutable std::map<const clang::VarDecl *, std::optional<Estimate>> Integers;
   mutable std::map<const clang::VarDecl *, std::optional<RealEstimate>> Reals;
   mutable std::map<const clang::ValueDecl *, std::optional<Estimate>> Containers; ///< and how many elements they have
+  mutable std::optional<std::map<const clang::ValueDecl *, std::map<const clang::ParmVarDecl *, double>>> GivenTo; ///< containers, by reference, and how often
   mutable std::map<const clang::VarDecl *, Estimate> Trial; ///< in a loop that is being followed
   mutable std::map<const clang::FunctionDecl *, double> Called; ///< how often
   mutable unsigned StepsLeft = 1 << 16;                     ///< of such loops, all together

@@ -1,4 +1,6 @@
+#include "analysis/program/ContainerSize.h"
 #include "analysis/program/FillFormula.h"
+#include "analysis/program/PartUse.h"
 
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
@@ -68,23 +70,39 @@ bool isWritten(const DeclRefExpr *R, ASTContext &Context) {
   }
 }
 
-bool FillFormula::changesInside(const VarDecl *V) const {
+bool FillFormula::changesInside(const VarDecl *V, const Part &P) const {
   auto At = Facts.Modified.find(V->getLocation().getRawEncoding());
   if (At == Facts.Modified.end())
     return false;
+  auto changes = [&](const DeclRefExpr *R) { return P.empty() ? isWritten(R, Context) : partUse(R, P, Context).K != PartUse::Kind::None; };
   // A function's own variables may change in each call.
   const bool Elsewhere = !standsInside(V->getLocation()) && V->isLocalVarDeclOrParm() && !Counters.empty() &&
                          V->getParentFunctionOrMethod() != Counters.front()->getParentFunctionOrMethod();
-  return llvm::any_of(At->second, [&](const DeclRefExpr *R) { return (Elsewhere || standsInside(R->getLocation())) && isWritten(R, Context); });
+  return llvm::any_of(At->second, [&](const DeclRefExpr *R) { return (Elsewhere || standsInside(R->getLocation())) && changes(R); });
+}
+
+/// `cells[c].begin = points.size();` in the loop that fills points.
+bool FillFormula::growsInside(const ValueDecl *Container) const {
+  const auto At = Facts.Resized.find(Container->getLocation().getRawEncoding());
+  return At != Facts.Resized.end() && llvm::any_of(At->second, [&](const CXXMemberCallExpr *C) { return !Outermost || standsInside(C->getExprLoc()); });
 }
 
 bool FillFormula::varies(const Stmt *S, unsigned Depth) {
   if (Depth > MaxDepth)
     return true;
+  if (const CXXMemberCallExpr *C = dyn_cast<CXXMemberCallExpr>(S))
+    if (const ValueDecl *Container = containerOf(C->getImplicitObjectArgument()); Container && growsInside(Container))
+      return true;
   if (const CallExpr *C = dyn_cast<CallExpr>(S)) {
     const bool TakesNothing = C->getNumArgs() == (isa<CXXOperatorCallExpr>(C) ? 1 : 0);
     if (drawsAtRandom(C) || (TakesNothing && C->getType()->isRealFloatingType())) // a generator's next number
       return true;
+  }
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(S); M && M->getType()->isIntegralOrEnumerationType()) {
+    Part P;
+    const DeclRefExpr *R = dyn_cast_or_null<DeclRefExpr>(wholeOf(M, P, Context));
+    if (const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr; V && !P.empty() && !standsInside(V->getLocation()))
+      return changesInside(V, P);
   }
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(S)) {
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());

@@ -36,7 +36,8 @@ private:
   bool isDrawn(const clang::Expr *Real, unsigned Depth) const;
   /// The value is another one in another trip.
   bool varies(const clang::Stmt *S, unsigned Depth);
-  bool changesInside(const clang::VarDecl *V) const;
+  bool changesInside(const clang::VarDecl *V, const Part &P = {}) const;
+  bool growsInside(const clang::ValueDecl *Container) const;
   bool standsInside(clang::SourceLocation L) const;
 
   std::vector<const clang::VarDecl *> Counters;

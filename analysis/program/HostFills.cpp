@@ -272,7 +272,8 @@ static std::vector<Fill> fillsOf(const ValueDecl *Array, QualType Element, const
     for (const HostWrite &W : Here)
       if (std::optional<Written> One = written(W, Appends, Size, Host.Shuffled.count(Array), Values, Facts, Context); One && One->Times > 1)
         All.push_back(std::move(*One));
-    // The first that writes a place counts: a loop over all of them before a branch for a few.
+    // The first that writes a place counts: a loop over all of them before a branch for a few; of two alike the later one.
+    std::reverse(All.begin(), All.end());
     llvm::stable_sort(All, [](const Written &A, const Written &B) { return std::pair(A.Conditional, -A.Times) < std::pair(B.Conditional, -B.Times); });
     for (Written &W : All)
       Out.push_back(std::move(W.F));

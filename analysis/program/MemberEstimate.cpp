@@ -45,13 +45,29 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::member(const Membe
   Part P;
   const Expr *Object = wholeOf(M, P, Context);
   std::optional<EstimateOf<T>> Value = Object ? part<T>(Object, P, In.deeper()) : std::nullopt;
-  return Value ? Value : anywhere<T>(F, In.deeper());
+  return Value ? Value : anywhere<T>(F, {}, In.deeper());
 }
 
-template <typename T> std::optional<EstimateOf<T>> Evaluator::anywhere(const FieldDecl *F, Frame In) const {
+template <typename T> std::optional<EstimateOf<T>> Evaluator::ofAnyObject(const CXXRecordDecl *Class, llvm::ArrayRef<uint64_t> P, Frame In) const {
+  llvm::SmallVector<const FieldDecl *, 4> Steps;
+  while (Class && Steps.size() < P.size()) {
+    const size_t At = P[Steps.size()];
+    auto Field = llvm::find_if(Class->fields(), [&](const FieldDecl *F) { return F->getFieldIndex() == At; });
+    if (Field == Class->field_end())
+      break;
+    Steps.push_back(*Field);
+    Class = (*Field)->getType()->getAsCXXRecordDecl();
+  }
+  for (size_t I = Steps.size(); I--;)
+    if (std::optional<EstimateOf<T>> Value = anywhere<T>(Steps[I], P.drop_front(I + 1), In))
+      return Value;
+  return std::nullopt;
+}
+
+template <typename T> std::optional<EstimateOf<T>> Evaluator::anywhere(const FieldDecl *F, llvm::ArrayRef<uint64_t> P, Frame In) const {
   const unsigned Key = F->getLocation().getRawEncoding();
   auto At = Facts.MemberValues.find(Key);
-  Visit Once(Active, {F, {}});
+  Visit Once(Active, {F, Part(P.begin(), P.end())});
   if (At == Facts.MemberValues.end() || !Once || In.Depth > MaxDepth)
     return std::nullopt;
   // What stands in the class is what holds where nobody says anything else.
@@ -61,7 +77,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::anywhere(const Fie
   for (const Expr *Given : At->second) {
     if (Given == Default && At->second.size() > 1)
       continue;
-    std::optional<EstimateOf<T>> Next = value<T>(Given, Frame{{}, {}, nullptr, In.Depth + 1});
+    std::optional<EstimateOf<T>> Next = part<T>(Given, P, Frame{{}, {}, nullptr, In.Depth + 1});
     Assumed |= !Next || Next->Assumed;
     if (Next && Next->Value == 0) { // until somebody says more
       IsZero = true;
@@ -166,6 +182,8 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::part(const Expr *E
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
     return V ? partOfVariable<T>(V, P, In) : std::nullopt;
   }
+  if (isa<CXXThisExpr>(E))
+    return In.This ? part<T>(In.This, P, In.around()) : ofAnyObject<T>(E->getType()->getPointeeCXXRecordDecl(), P, In.deeper());
   // `Grid g = gridOf(n)`: what stands at the function's end, but for those of CUDA's own vectors.
   const CallExpr *C = dyn_cast<CallExpr>(E);
   const FunctionDecl *F = C ? C->getDirectCallee() : nullptr;
@@ -227,7 +245,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::partOfVariable(con
 
 template <typename T> std::optional<EstimateOf<T>> Evaluator::partOrMember(const Expr *E, const Part &P, const FieldDecl *F) const {
   std::optional<EstimateOf<T>> Value = part<T>(E, P, Frame());
-  return Value || !F ? Value : anywhere<T>(F, Frame());
+  return Value || !F ? Value : anywhere<T>(F, {}, Frame());
 }
 
 template std::optional<Estimate> Evaluator::member(const MemberExpr *M, Frame In) const;

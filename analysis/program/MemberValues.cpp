@@ -45,6 +45,13 @@ public:
     return true;
   }
 
+  bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr *C) override {
+    const MemberExpr *To = C->getOperator() == OO_Equal && !inTemplate() ? dyn_cast<MemberExpr>(C->getArg(0)->IgnoreParens()) : nullptr;
+    if (const FieldDecl *F = To ? dyn_cast<FieldDecl>(To->getMemberDecl()) : nullptr)
+      given(F, C->getArg(1));
+    return true;
+  }
+
   bool VisitDeclRefExpr(DeclRefExpr *R) override {
     if (auto At = Copies.find(R->getDecl()->getLocation().getRawEncoding()); At != Copies.end())
       usedAs(R, At->second.first, At->second.second);
@@ -131,7 +138,7 @@ private:
   std::map<unsigned, std::pair<const FieldDecl *, unsigned>> Copies;
 
   void given(const FieldDecl *F, const Expr *Value) {
-    if (F->getType()->isArithmeticType() || isContainer(F->getType()))
+    if (F->getType()->isArithmeticType() || F->getType()->isRecordType())
       Facts.MemberValues[F->getLocation().getRawEncoding()].push_back(Value);
   }
   void unclear(const FieldDecl *F) {

@@ -99,9 +99,11 @@ double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx, bool *Counted) c
     else if (const CXXForRangeStmt *Range = dyn_cast_or_null<CXXForRangeStmt>(Parent); Range && Range->getBody() == Child) {
       const std::optional<Estimate> Elements = elements(containerOf(Range->getRangeInit()));
       Times *= Elements ? double(Elements->Value) : Unknown();
-    } else if (Parent && isa<WhileStmt, DoStmt>(Parent) && isa_and_nonnull<CompoundStmt>(Child))
+    } else if (const WhileStmt *While = dyn_cast_or_null<WhileStmt>(Parent); While && While->getBody() == Child) {
+      Times *= Unknown();
+    } else if (const DoStmt *Do = dyn_cast_or_null<DoStmt>(Parent); Do && Do->getBody() == Child)
       // do { ... } while (0) is how macros wrap statements.
-      Times *= isa<DoStmt>(Parent) && cast<DoStmt>(Parent)->getCond()->isIntegerConstantExpr(Ctx) ? 1 : Unknown();
+      Times *= Do->getCond()->isIntegerConstantExpr(Ctx) ? 1 : Unknown();
     if (Parent)
       Child = Parent;
   }

@@ -160,6 +160,17 @@ static Launch contactsOf(const std::string &Host, const std::string &Kernel = "b
   return P.Launches.empty() ? Launch() : P.Launches[0];
 }
 
+TEST(HostFills, doNotKnowHowLargeWhatGrowsIsMeanwhile) {
+  const std::string Grow = "for (int k = 0; k < 3; ++k) points.push_back(k);", Fill = "for (int i = 0; i < n; ++i) { h[i] = points.size(); ";
+  EXPECT_EQ(at(launchOf("std::vector<int> points; " + Fill + Grow + "}"), 4 * 700), std::nullopt);
+  EXPECT_EQ(at(launchOf("std::vector<int> points; " + Grow + Fill + "}"), 4 * 700), 3);
+}
+
+TEST(HostFills, takeWhatIsWrittenLast) {
+  EXPECT_EQ(at(launchOf("for (int i = 0; i < n; ++i) { h[i] = 0; h[i] = 3 * i; }"), 4 * 700), 2100);
+  EXPECT_EQ(at(launchOf("for (int i = 0; i < n; ++i) h[i] = 0; for (int i = 0; i < n; ++i) h[i] = 3 * i;"), 4 * 700), 2100);
+}
+
 TEST(HostFills, lieNearTheirPlaceIfCountersMakeThem) {
   const std::string Loop = "for (int i = 0; i < n; ++i) { ";
   const Launch L = contactsOf(Loop + "const int j = i / 10 * 10 + i % 3; if (j > 4) parts[j].push_back({i, j, 0}); }");

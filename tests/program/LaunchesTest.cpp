@@ -140,7 +140,7 @@ TEST(Launches, aGridThatDependsOnItselfIsNotKnown) {
 static std::optional<int64_t> argument(const std::string &Host, const std::string &Before = "") {
   Program P = find("namespace std { template <class T> struct initializer_list { const T *first; unsigned long count; };\n"
                    "template <class T> struct vector { vector(); vector(int); vector(initializer_list<T>); int size() const; "
-                   "void push_back(T); void resize(int); T *begin(); T *end(); }; }\nvoid build(std::vector<int> &);\n" + Before +
+                   "void reserve(unsigned long); void push_back(T); void resize(int); T *begin(); T *end(); }; }\nvoid build(std::vector<int> &);\n" + Before +
                    "int main(int argc, char **argv) {\n  int n = argc > 1 ? atoi(argv[1]) : 1000;\n  Q *d;\n"
                    "  cudaMalloc((void **)&d, n * sizeof(Q));\n" + Host + "}");
   return P.Launches.empty() || P.Launches[0].Arguments.size() < 2 ? std::nullopt : P.Launches[0].Arguments[1];
@@ -170,6 +170,30 @@ TEST(Launches, knowTheSizeOfAVector) {
   EXPECT_EQ(argument("std::vector<int> v; while (v.size() < 3 * n) { v.push_back(1); v.push_back(2); }" + Launch), 3000);
   EXPECT_EQ(argument("std::vector<int> u(7), v; for (int x : u) v.push_back(x);" + Launch), 7);
   EXPECT_EQ(argument("std::vector<int> v; auto add = [&] { v.push_back(1); }; for (int i = 0; i < n; ++i) add();" + Launch), std::nullopt);
+}
+
+TEST(Launches, knowTheSizeOfAVectorThatAFunctionFills) {
+  const std::string Launch = "k<<<1, 32>>>(d, v.size());";
+  EXPECT_EQ(argument("std::vector<int> v; build(v, n);" + Launch,
+                     "void build(std::vector<int> &u, int many) { while ((int)u.size() < many) { u.push_back(1); } }\n"), 1000);
+  EXPECT_EQ(argument("std::vector<int> v; all(v);" + Launch,
+                     "void one(std::vector<int> &w) { w.resize(20); }\nvoid all(std::vector<int> &u) { one(u); }\n"), 20);
+  EXPECT_EQ(argument("std::vector<int> v; for (int i = 0; i < 5; ++i) { two(v); }" + Launch,
+                     "void two(std::vector<int> &u) { u.push_back(1); u.push_back(2); }\n"), 10);
+  EXPECT_EQ(argument("std::vector<int> v; v.reserve(7 * n); while (atoi(argv[2])) v.push_back(1);" + Launch), 7000);
+  EXPECT_EQ(argument("std::vector<int> v; tree(v, 9);" + Launch,
+                     "void tree(std::vector<int> &u, int deep) { u.push_back(deep); if (deep) tree(u, deep - 1); }\n"), std::nullopt);
+}
+
+TEST(Launches, knowWhatMembersAndLambdasReturn) {
+  const std::string Book = "struct Book { int each; int all() const { return 3 * each; } int two() const { const int x = all(); return x + each; } };\n";
+  EXPECT_EQ(argument("Book b; b.each = n; k<<<1, 32>>>(d, b.all());", Book), 3000);
+  EXPECT_EQ(argument("Book b{7}; Book c{5}; const Book *p = &c; k<<<1, 32>>>(d, b.two() + p->two());", Book), 48);
+  EXPECT_EQ(argument("const int size = 128; auto blocks = [=](long long m) { return (unsigned)((m + size - 1) / size); };"
+                     "k<<<1, 32>>>(d, blocks(2 * n));"), 16);
+  EXPECT_EQ(argument("k<<<1, 32>>>(d, lround(n * 1.2987));", "long lround(double);\n"), 1299);
+  EXPECT_EQ(argument("k<<<1, 32>>>(d, blocks(n));", "int blocks(int m) { const int size = 64; if (m < 1) return 1; return m / size; }\n"), 15);
+  EXPECT_EQ(argument("struct V { virtual int many() { return 5; } } v; k<<<1, 32>>>(d, v.many());"), std::nullopt);
 }
 
 TEST(Launches, knowTheSizeOfAVectorThatSomethingElseMakes) {
@@ -353,6 +377,13 @@ TEST(Launches, knowMembersOfClasses) {
   EXPECT_EQ(P.Launches[0].Block[0], 128u);
   EXPECT_EQ(P.Launches[0].Calls, 10);
   EXPECT_EQ(P.Launches[0].Arguments[1], 1 << 20);
+}
+
+TEST(Launches, knowPartsOfMembersThatAreAssignedAsAWhole) {
+  const std::string Solver = "struct Cells { int x, y; }; struct Params { int count; Cells cells; };\n"
+                             "struct Solver { Params p; Solver(int n) { int side = n / 10; if (side < 4) side = 4; p.cells = Cells{side, side + 1}; }"
+                             " void run(Q *d) { k<<<1, 32>>>(d, p.cells.x * p.cells.y); } };\n";
+  EXPECT_EQ(argument("Solver s(n); s.run(d);", Solver), 10100);
 }
 
 TEST(Launches, knowMembersThatAreAssignedByAnotherName) {
