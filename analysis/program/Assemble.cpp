@@ -99,8 +99,10 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
     append(C.MemberCalls, F.Sites.MemberCalls);
     append(C.Calls, F.Sites.Calls);
     append(C.Refusals, F.Sites.Refusals);
-    for (const KernelParameter &K : F.Kernels)
-      C.Kernels.push_back({K.Kernel, F.Instance, K.Position});
+    for (KernelParameter K : F.Kernels) {
+      K.Instance = F.Instance;
+      C.Kernels.push_back(std::move(K));
+    }
     if (F.Sites.SizeObserved)
       C.SizeObserved = F.Sites.SizeObserved;
     if (F.Sites.Elements.Count > C.Elements.Count)

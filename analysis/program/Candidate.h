@@ -20,6 +20,8 @@ struct KernelParameter {
   std::string Kernel;    ///< as in Launch::Kernel
   unsigned Instance = 0; ///< as in Launch::Instance
   std::optional<unsigned> Position = std::nullopt; ///< of the parameter; none inside of a struct
+  std::optional<unsigned> Struct = std::nullopt;   ///< of the parameter, a struct that the pointer lies in
+  uint64_t Offset = 0;                             ///< and bytes from its begin
   bool operator==(const KernelParameter &) const = default;
 };
 
@@ -89,10 +91,8 @@ struct Extent {
 /// An object that the host gives to kernels, as far as the source says what it holds.
 struct KnownObject {
   std::vector<std::optional<uint8_t>> Bytes;
-  /// Where its last pointer begins, its size where it has none: layouts have longer
-  /// pointers, so what lies from here on is found from the end. Nothing is known
-  /// between its pointers.
-  uint64_t Tail = 0;
+  /// Where its first and its last pointer begin, its size where it has none: layouts may have longer pointers.
+  uint64_t Head = 0, Tail = 0;
 };
 
 /// A variable in constant memory that the host fills.

@@ -80,12 +80,16 @@ public:
     }
     if (F->hasAttr<CUDAGlobalAttr>() && F->isThisDeclarationADefinition()) {
       U.Kernels.push_back(F);
-      for (const ParmVarDecl *P : F->parameters()) {
+      for (unsigned I = 0; I < F->getNumParams(); ++I) {
+        const ParmVarDecl *P = F->getParamDecl(I);
+        KernelParameter Inside{mangledKernel(F, Context)};
+        if (P->getType()->isRecordType())
+          Inside.Struct = I;
         std::vector<NodeId> Members = Graph.members(P);
-        for (NodeId Node : Members)
-          Graph.facts(Node).Kernels.push_back({mangledKernel(F, Context)});
         if (Members.empty())
-          memberPointers(P->getType(), mangledKernel(F, Context), 0);
+          memberPointers(P->getType(), Inside, 0);
+        else
+          objectPointers(P->getType()->getAsCXXRecordDecl(), Members, Inside);
       }
     }
     return true;
@@ -222,17 +226,31 @@ private:
       Graph.require(Node, Function, F->getLocation(), "the body of '" + F->getNameAsString() + "' is not seen");
   }
 
-  /// Pointers that a kernel gets inside of a struct.
-  void memberPointers(QualType T, const std::string &Kernel, unsigned Depth) {
+  KernelParameter at(KernelParameter Inside, const FieldDecl *F) const {
+    Inside.Offset += uint64_t(Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity());
+    return Inside;
+  }
+
+  /// Pointers that a kernel gets inside of a struct, which \p Inside says how it gets.
+  void memberPointers(QualType T, KernelParameter Inside, unsigned Depth) {
     T = T.getNonReferenceType();
     const CXXRecordDecl *D = (T->isPointerType() ? T->getPointeeType() : T)->getAsCXXRecordDecl();
     if (!D || !D->hasDefinition() || Depth > 4)
       return;
     for (const FieldDecl *F : D->getDefinition()->fields())
       if (std::optional<NodeId> Node = Graph.node(F))
-        Graph.facts(*Node).Kernels.push_back({Kernel});
+        Graph.facts(*Node).Kernels.push_back(at(Inside, F));
       else if (!F->getType()->isPointerType())
-        memberPointers(F->getType(), Kernel, Depth + 1);
+        memberPointers(F->getType(), F->getType()->isRecordType() ? at(Inside, F) : KernelParameter{Inside.Kernel}, Depth + 1);
+  }
+
+  /// The same of an object of which \p Members, the pointers in their order, are followed.
+  void objectPointers(const CXXRecordDecl *D, llvm::ArrayRef<NodeId> Members, const KernelParameter &Inside) {
+    for (const FieldDecl *F : D->getDefinition()->fields())
+      if (Graph.node(F)) {
+        Graph.facts(Members.front()).Kernels.push_back(at(Inside, F));
+        Members = Members.drop_front();
+      }
   }
 
   /// From its template's head or first attribute to its last brace or semicolon.

@@ -22,9 +22,8 @@ public:
     std::vector<std::optional<uint8_t>> &Bytes = Out.Object.Bytes;
     Bytes.resize(Size);
     add(T, {}, nullptr, 0, Name.str());
+    Out.Object.Head = FirstPointer.value_or(Size);
     Out.Object.Tail = LastPointer.value_or(Size);
-    if (FirstPointer)
-      std::fill(Bytes.begin() + *FirstPointer, Bytes.begin() + *LastPointer, std::nullopt);
     if (Unknown.size() == 1)
       Out.Notes.push_back(Role + " '" + Unknown.front() + "' is not known");
     else if (!Unknown.empty())

@@ -70,6 +70,7 @@ struct ArrayPlace {
   std::vector<uint32_t> Source = {};
   uint64_t Elements = 0; ///< in all; 0: not known
   uint64_t RecordBytes = 0; ///< of an element in the source's layout; 0: Source is empty
+  unsigned Word = 0;        ///< in the source, the pointer's place in its struct, in 8 bytes
 };
 
 /// What is known or assumed about one launch.

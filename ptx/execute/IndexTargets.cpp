@@ -43,21 +43,23 @@ static bool keepsOrder(const MicroOp &Op, const Instruction &I) {
   }
 }
 
-/// Also where its address was moved to a register before, as of members of a struct.
-const ParameterSlot *Program::parameterOf(const MicroOp &Load) const {
+/// Also where its address was moved to a register before, as of members of a struct. With the offset in it.
+std::pair<const ParameterSlot *, uint64_t> Program::parameterOf(const MicroOp &Load) const {
   Slot At = Load.Address;
   if (At >= 0 && At < Slot(Registers)) {
     const std::vector<unsigned> &From = Writes[size_t(At)];
     const MicroOp *Mov = From.size() == 1 && Ops[From[0]].Op == Opcode::Mov && Ops[From[0]].SrcCount == 1 ? &Ops[From[0]] : nullptr;
     At = Mov ? Slots[Mov->FirstSrc] : -1;
   }
-  return At < Slot(Registers) ? nullptr : Addresses.parameterAt(Constants[size_t(At) - Registers].Value + uint64_t(Load.Offset));
+  const uint64_t Address = At < Slot(Registers) ? 0 : Constants[size_t(At) - Registers].Value + uint64_t(Load.Offset);
+  const ParameterSlot *Behind = At < Slot(Registers) ? nullptr : Addresses.parameterAt(Address);
+  return {Behind, Behind ? Address - Behind->Offset : 0};
 }
 
 /// An index that data give is of the array whose address it is added to. Of a vector
 /// load each part by itself, so that it is the same in all layouts.
 void Program::findTargets() {
-  Targets.assign(Slots.size(), -1);
+  Targets.assign(Slots.size(), {});
   constexpr int16_t Several = -3;
   std::map<size_t, bool> Multiplied; // by destination
   llvm::BitVector Seen(Registers);
@@ -67,7 +69,7 @@ void Program::findTargets() {
     if (!F.Body[Access].isMemory() || !Global || To.Address < 0 || To.Address >= Slot(Registers) || Seen[unsigned(To.Address)])
       continue;
     Seen.set(unsigned(To.Address));
-    std::set<int> Pointers;
+    std::set<std::pair<int16_t, uint16_t>> Pointers;
     std::set<size_t> Data;
     bool Ordered = true, Converted = true;
     for (int R : registersBehind(To.Address, /*ThroughFloats=*/false))
@@ -78,8 +80,9 @@ void Program::findTargets() {
           Converted &= Op.Op == Opcode::Cvt;
         } else if (Op.Op != Opcode::LdParam) {
           Ordered &= keepsOrder(Op, F.Body[At]);
-        } else if (const ParameterSlot *P = parameterOf(Op); P && Op.ElementBytes == 8 && (P->IsPointer || Op.IsPointer)) {
-          Pointers.insert(int(P->Position));
+        } else if (const auto [P, Offset] = parameterOf(Op); P && Op.ElementBytes == 8 && (P->IsPointer || Op.IsPointer)) {
+          const uint64_t Part = uint64_t(std::find(&Slots[Op.FirstDest], &Slots[Op.FirstDest] + Op.DestCount, R) - &Slots[Op.FirstDest]);
+          Pointers.insert({int16_t(P->Position), uint16_t(Offset / 8 + Part)});
         }
       }
     if (Pointers.size() == 1 && Data.size() > 1 && Data.size() <= 3 && Converted) { // coordinates: (z * height + y) * width + x
@@ -88,19 +91,23 @@ void Program::findTargets() {
         if (New)
           Known->second = isMultiplied(Slots[At]);
         if (Known->second)
-          Targets[At] = Row;
+          Targets[At].Position = IndexTarget::Row;
       }
-      std::erase_if(Data, [&](size_t At) { return Targets[At] == Row; });
+      std::erase_if(Data, [&](size_t At) { return Targets[At].Position == IndexTarget::Row; });
       Ordered = true;
     }
     if (Data.size() != 1 || Pointers.size() != 1)
       continue;
-    int16_t &Target = Targets[*Data.begin()];
-    const int16_t Here = Ordered ? int16_t(*Pointers.begin()) : Several;
-    Target = Target == -1 || Target == Here ? Here : Several;
+    IndexTarget &Target = Targets[*Data.begin()];
+    const auto [Position, Word] = *Pointers.begin();
+    if (!Ordered || (Target.Position != IndexTarget::None && Target.Position != Position))
+      Target.Position = Several;
+    else
+      Target = {Position, Target.Position == IndexTarget::None ? Word : std::min(Target.Word, Word)};
   }
-  for (int16_t &Target : Targets)
-    Target = Target == Several ? -1 : Target;
+  for (IndexTarget &Target : Targets)
+    if (Target.Position == Several)
+      Target.Position = IndexTarget::None;
 }
 
 /// What follows from \p Register by copies, limits and sums is multiplied with something that is no constant.

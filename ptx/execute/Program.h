@@ -141,6 +141,13 @@ struct BranchInfo {
 /// begins, in the entry behind; in an array of records it is a member that says where it ends.
 enum class RunBound : uint8_t { None, Begin, Next, OwnBegin, OwnEnd, OwnCount };
 
+/// The array that a number is an index of.
+struct IndexTarget {
+  static constexpr int16_t None = -1, Row = -2; ///< Row: a coordinate that others are added to after it was multiplied
+  int16_t Position = None; ///< of the parameter behind which it lies; None: of none, or of several
+  uint16_t Word = 0;       ///< in that parameter, the first pointer to it, in 8 bytes
+};
+
 struct LoopInfo {
   LoopInductions Inductions;
   Slot Bound = -1;           ///< slot of ExitTest::Bound
@@ -166,10 +173,7 @@ public:
   std::vector<ConstantSlot> Constants;       ///< slots from Registers on
   std::vector<MicroOp> Ops;                  ///< as Function::Body
   std::vector<Slot> Slots;                   ///< operand lists
-  /// As Slots, of what loads bring and conversions make: the position of the parameter
-  /// behind which the array lies that it is an index of; -1: none, or several.
-  std::vector<int16_t> Targets;
-  static constexpr int16_t Row = -2; ///< instead: a coordinate that others are added to after it was multiplied
+  std::vector<IndexTarget> Targets; ///< as Slots, of what loads bring and conversions make
   std::vector<RunBound> RunBounds; ///< as Slots, of what loads bring
   /// As Slots: what loads bring is used as a floating-point value, whatever the load's type says.
   llvm::BitVector Reals;
@@ -223,7 +227,7 @@ private:
   std::vector<int> registersBehind(int Register, bool ThroughFloats = true) const;
   std::vector<GivenWord> givenBehind(int Register) const;
   /// The parameter that \p Load, a LdParam, reads; null: not plain to see.
-  const ParameterSlot *parameterOf(const MicroOp &Load) const;
+  std::pair<const ParameterSlot *, uint64_t> parameterOf(const MicroOp &Load) const;
   bool isMultiplied(int Register) const;
   void findSkippedLoop(unsigned Block, BranchInfo &Info, int Guard) const;
   int8_t bodyOf(unsigned Block, const BranchInfo &Info) const;

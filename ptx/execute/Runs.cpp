@@ -64,7 +64,7 @@ void Program::findRuns() {
     if (!L.Inductions.Test)
       continue;
     auto mark = [&](const LoadedPart &A, RunBound Begins, const LoadedPart &B, RunBound Ends) {
-      Targets[A.Dest] = Targets[B.Dest] = std::max(Targets[A.Dest], Targets[B.Dest]);
+      Targets[A.Dest] = Targets[B.Dest] = Targets[Targets[A.Dest].Position >= 0 ? A.Dest : B.Dest];
       RunBounds[A.Dest] = Begins;
       RunBounds[B.Dest] = Ends;
       L.Runs = true;
@@ -78,9 +78,9 @@ void Program::findRuns() {
           continue;
         const bool IsCount = areAdded(Slots[A.Dest], Slots[B.Dest]), IsAlone = A.Load->DestCount == 1 && B.Load->DestCount == 1;
         if (IsAlone && A.Load->Address == B.Load->Address && B.Load->Offset == A.Load->Offset + A.Load->ElementBytes && !IsCount &&
-            (Targets[A.Dest] >= 0 || Targets[B.Dest] >= 0))
+            (Targets[A.Dest].Position >= 0 || Targets[B.Dest].Position >= 0))
           mark(A, RunBound::Begin, B, RunBound::Next);
-        else if (Targets[A.Dest] >= 0 && Targets[B.Dest] < 0 && areOfOneEntry(*A.Load, *B.Load)) // the begin is an index
+        else if (Targets[A.Dest].Position >= 0 && Targets[B.Dest].Position < 0 && areOfOneEntry(*A.Load, *B.Load)) // the begin is an index
           mark(A, RunBound::OwnBegin, B, IsCount ? RunBound::OwnCount : RunBound::OwnEnd);
       }
   }

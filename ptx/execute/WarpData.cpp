@@ -18,10 +18,10 @@ uint64_t WarpMemory::leaf(const MicroOp &Op, const DataIntegers &Data, unsigned 
   return Data.value(Lane, Address);
 }
 
-uint64_t WarpMemory::elementsBehind(int16_t Position) const {
-  if (Position < 0 || size_t(Position) >= Facts.Arrays.size() || Facts.Arrays[size_t(Position)].empty())
+uint64_t WarpMemory::elementsBehind(const IndexTarget &T) const {
+  if (T.Position < 0 || size_t(T.Position) >= Facts.Arrays.size() || T.Word >= Facts.Arrays[size_t(T.Position)].size())
     return 0;
-  return Facts.Arrays[size_t(Position)].front().Elements;
+  return Facts.Arrays[size_t(T.Position)][T.Word].Elements;
 }
 
 std::optional<uint64_t> WarpMemory::runBound(const MicroOp &Op, unsigned Part, uint64_t Address) const {
@@ -54,8 +54,8 @@ DataIntegers WarpMemory::data(const MicroOp &Op, unsigned Part) const {
   DataIntegers Data = data();
   if (Op.Bits < 32)
     Data.Elements = std::min(Data.Elements, uint64_t(1) << (Op.Bits - (Op.Signed ? 1 : 0)));
-  const int16_t Target = Data.Local && Part < Op.DestCount ? P.Targets[Op.FirstDest + Part] : -1;
-  Data.Row = Target == Program::Row;
+  const IndexTarget Target = Data.Local && Part < Op.DestCount ? P.Targets[Op.FirstDest + Part] : IndexTarget();
+  Data.Row = Target.Position == IndexTarget::Row;
   Data.Target = elementsBehind(Target);
   if (Op.Op == Opcode::Cvt) // places, which are no further apart than the threads
     Data.Target = std::min(Data.Target, Data.Threads);
@@ -88,7 +88,7 @@ std::optional<uint64_t> WarpMemory::placed(const KnownInteger &Known, const Micr
   if (!Known.Guessed)
     return uint64_t(Known.Value);
   const size_t Dest = Op.FirstDest + Part;
-  const int16_t Target = P.Targets[Dest];
+  const IndexTarget Target = P.Targets[Dest];
   if (P.RunBounds[Dest] != RunBound::None || P.InWalk[size_t(&Op - P.Ops.data())])
     return std::nullopt;
   // As far from the array's begin as the entry is from that of its own.
@@ -167,10 +167,10 @@ WarpMemory::Origin WarpMemory::originOf(uint64_t Address) const {
   const PointerPlace *Behind = P.Addresses.pointerBehind(Address);
   if (!Behind)
     return {Range, Range << RangeBits, nullptr};
-  // Numbered by parameter: layouts differ in how many pointers they have.
+  // Numbered by parameter, and by place in it in the source: layouts differ in how many pointers they have.
   const uint64_t Parameter = (uint64_t(Behind->Position) + 1) << (RangeBits + 12);
-  if (const ArrayPlace *Array = arrayBehind(Address); Array && !Array->Source.empty())
-    return {Range, Parameter, Array};
+  if (const ArrayPlace *Array = arrayBehind(Address); Array && (!Array->Source.empty() || Array->Word))
+    return {Range, Parameter + (uint64_t(Array->Word) << RangeBits), Array->Source.empty() ? nullptr : Array};
   return {Range, Parameter + (uint64_t(Behind->Word) << RangeBits), nullptr};
 }
 

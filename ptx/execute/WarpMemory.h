@@ -54,8 +54,8 @@ private:
   uint64_t seed(uint64_t Address, Origin &Last) const;
   /// Moves addresses that come from data into the arrays they point behind.
   void keepInside(uint32_t Mask, Lanes &Address) const;
-  /// Of the array that a parameter leads to; 0: not known.
-  uint64_t elementsBehind(int16_t Position) const;
+  /// Of the array that an index is of; 0: not known.
+  uint64_t elementsBehind(const IndexTarget &T) const;
   /// Where the run of the entry at \p Address begins, if all are as long as in the mean; none: it is no bound of one, or
   /// sizes are not known.
   std::optional<uint64_t> runBound(const MicroOp &Op, unsigned Part, uint64_t Address) const;
