@@ -27,6 +27,7 @@ public:
   /// Whether a branch in loop \p L, or around it, went by data since it was entered.
   bool hasDataBranch(int L) const { return States[L].DataBranch; }
   void markDataExit(int L) { States[L].DataExit = true; }
+  bool endsByData(int L) const { return States[L].DataExit; }
   /// Loop \p L, or one around it, is a walk between its first trip and trip \p Start.
   bool walksBefore(int L, uint64_t Start) const;
   /// Trips of the innermost loop around loop \p L, or of that itself, that descends; 0: none does.

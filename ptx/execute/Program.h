@@ -121,7 +121,8 @@ struct BranchInfo {
   bool TakenExits = false;
   int8_t Leaves = 0;      ///< 1: the taken side leaves the function, 2: the other one, 0: neither
   bool IsCounted = false; ///< it is the ExitTest of ExitLoop
-  bool IsMerged = false;  ///< its predicate is set in several places, by the path taken
+  bool IsMerged = false;  ///< its predicate is set in several places, or from what is, by the path taken
+  std::vector<int> Inner; ///< loops in ExitLoop that change what decides it: how much, their trips say
   /// Leaves != 0: those that the predicate follows from.
   std::vector<GivenWord> Given;
   /// It only asks whether a loop runs at all. 1: the taken side skips the loop,
@@ -230,6 +231,7 @@ private:
   std::pair<const ParameterSlot *, uint64_t> parameterOf(const MicroOp &Load) const;
   bool isMultiplied(int Register) const;
   void findSkippedLoop(unsigned Block, BranchInfo &Info, int Guard) const;
+  void findChanges(unsigned Block, BranchInfo &Info, int Guard) const;
   int8_t bodyOf(unsigned Block, const BranchInfo &Info) const;
 
   llvm::DenseMap<uint64_t, Slot> LiteralSlot;

@@ -96,6 +96,23 @@ void Program::findSkippedLoop(unsigned Block, BranchInfo &Info, int Guard) const
   }
 }
 
+/// `while (top > 0) { while (isNode(p)) stack[top++] = p; …; p = stack[--top]; }`
+/// `while (top > 0) { --top; if (isNode(p)) top += children(p); }`
+void Program::findChanges(unsigned Block, BranchInfo &Info, int Guard) const {
+  for (int R : registersBehind(Guard)) {
+    unsigned Inside = 0;
+    for (unsigned At : Writes[size_t(R)]) {
+      const unsigned Here = C.blockOf(At);
+      if (!C.inLoop(Here, Info.ExitLoop))
+        continue;
+      Info.IsMerged |= ++Inside > 1 || !C.dominates(Here, Block);
+      for (int L = C.LoopOf[Here]; L >= 0 && L != Info.ExitLoop; L = C.Loops[L].Parent)
+        if (!llvm::is_contained(Info.Inner, L))
+          Info.Inner.push_back(L);
+    }
+  }
+}
+
 /// The side that is not where both meet; of two such the one that comes first in the source.
 int8_t Program::bodyOf(unsigned Block, const BranchInfo &Info) const {
   if (Info.Next >= C.Blocks.size() || Info.Taken >= C.Blocks.size())
@@ -149,6 +166,8 @@ void Program::decodeBranches() {
       const std::optional<ExitTest> &Test = Loops[L].Inductions.Test;
       Info.IsCounted = Test && Test->Branch == Here.End - 1;
     }
+    if (Info.ExitLoop >= 0 && Last.Guard >= 0 && !Info.IsCounted)
+      findChanges(B, Info, Last.Guard);
     if (Info.ExitLoop >= 0 || Last.Guard < 0)
       continue;
     if (Info.Leaves)

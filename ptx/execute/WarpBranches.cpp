@@ -122,6 +122,8 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
   // A flag that different paths set to constants is data if the paths were, but for a search, whose tests are known.
   if (Info.ExitLoop >= 0 && Info.IsMerged && !P.Loops[Info.ExitLoop].Looks && Loops.hasDataBranch(Info.ExitLoop))
     Unknown = Mask;
+  if (llvm::any_of(Info.Inner, [&](int L) { return Loops.endsByData(L); }))
+    Unknown = Mask;
   if (Info.ExitLoop < 0) {
     if (Unknown && Info.SkipsLoop)
       return enterLoop(Info, Op, Unknown, Taken);
