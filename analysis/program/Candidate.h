@@ -110,6 +110,9 @@ struct Launch {
   bool Launched = false;
   /// Threads and blocks where they could be evaluated; 0 if not.
   uint64_t Grid[3] = {0, 0, 0}, Block[3] = {0, 0, 0};
+  /// Of launches in a loop that share the elements out among them, level by level: how many there are, if that is
+  /// why the grid is not known.
+  double Parts = 1;
   uint64_t SharedBytes = 0;
   std::vector<std::string> Parameters;           ///< names; empty where nobody launches it
   std::vector<std::optional<int64_t>> Arguments; ///< of integer parameters

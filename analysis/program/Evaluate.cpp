@@ -40,6 +40,34 @@ const Expr *lastReturned(const FunctionDecl *F) {
   return Return ? Return->getRetValue() : nullptr;
 }
 
+/// What \p E changes is no variable of a function's own.
+static bool isOutside(const Expr *E) {
+  E = E->IgnoreParenImpCasts();
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
+    return M->isArrow() || isOutside(M->getBase());
+  if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(E))
+    return isOutside(S->getBase());
+  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
+  const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+  return !V || !V->hasLocalStorage() || V->getType()->isReferenceType() || V->getType()->isPointerType() || R->refersToEnclosingVariableOrCapture();
+}
+
+static bool changesOutside(const Stmt *S, unsigned Depth) {
+  constexpr unsigned MaxDepth = 64;
+  if (!S || Depth > MaxDepth)
+    return false;
+  const BinaryOperator *B = dyn_cast<BinaryOperator>(S);
+  const UnaryOperator *U = dyn_cast<UnaryOperator>(S);
+  if ((B && B->isAssignmentOp() && isOutside(B->getLHS())) || (U && U->isIncrementDecrementOp() && isOutside(U->getSubExpr())))
+    return true;
+  return llvm::any_of(S->children(), [&](const Stmt *Child) { return changesOutside(Child, Depth + 1); });
+}
+
+bool changesState(const FunctionDecl *F) {
+  const FunctionDecl *Definition = nullptr;
+  return F->hasBody(Definition) && changesOutside(Definition->getBody(), 0);
+}
+
 const Expr *Evaluator::Frame::argument(const ParmVarDecl *P) const {
   const FunctionDecl *Definition = nullptr;
   if (!Callee || !Callee->hasBody(Definition) || P->getDeclContext() != Definition || P->getFunctionScopeIndex() >= Arguments.size())
@@ -122,7 +150,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
   if (const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F); Method && Method->isVirtual())
     return std::nullopt;
   const Expr *Returned = lastReturned(F);
-  if (!Returned)
+  if (!Returned || changesState(F))
     return std::nullopt;
   llvm::ArrayRef<const Expr *> Arguments(C->getArgs(), C->getNumArgs());
   const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C);

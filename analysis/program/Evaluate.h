@@ -18,6 +18,8 @@ using Part = llvm::SmallVector<uint64_t, 4>;
 
 /// What the last statement of \p F returns; null: it returns nothing, or the body is not seen.
 const clang::Expr *lastReturned(const clang::FunctionDecl *F);
+/// \p F changes something that is there before and after a call of it.
+bool changesState(const clang::FunctionDecl *F);
 
 class Evaluator {
 public:
@@ -42,6 +44,9 @@ public:
   double timesExecuted(const clang::Stmt *E, clang::ASTContext &Context, bool *Counted = nullptr) const;
   /// The same in all calls of the function, or lambda, that it stands in.
   double timesInAllCalls(const clang::Stmt *E) const;
+
+  /// Trips of the loop around \p S whose counter \p Size looks up a size by: `begin[level + 1] - begin[level]`; 1: there is none.
+  double partsOf(const clang::Expr *Size, const clang::Stmt *S) const;
 
   /// The loop \p For, if its counter moves by a step from one known number to another.
   struct CountedLoop {

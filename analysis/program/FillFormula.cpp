@@ -37,6 +37,19 @@ uint32_t FillFormula::typed(QualType T, FillNode::Op What, uint32_t A, uint32_t 
 
 uint32_t FillFormula::unknown(const Expr *E) { return typed(E->getType(), FillNode::Op::Unknown); }
 
+static bool multiplies(const Stmt *S) {
+  const BinaryOperator *B = dyn_cast<BinaryOperator>(S);
+  if (B && llvm::is_contained({BO_Mul, BO_MulAssign, BO_Xor, BO_XorAssign}, B->getOpcode()))
+    return true;
+  return llvm::any_of(S->children(), [](const Stmt *Child) { return Child && multiplies(Child); });
+}
+
+/// It goes on from a state that it changes, and not just to the next number.
+static bool isGenerator(const FunctionDecl *F) {
+  const FunctionDecl *Definition = nullptr;
+  return F->hasBody(Definition) && changesState(Definition) && multiplies(Definition->getBody());
+}
+
 bool drawsAtRandom(const CallExpr *C) {
   if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(C)) {
     const CXXRecordDecl *Type = O->getOperator() == OO_Call ? O->getArg(0)->getType()->getAsCXXRecordDecl() : nullptr;
@@ -44,6 +57,8 @@ bool drawsAtRandom(const CallExpr *C) {
     return Name.ends_with("_distribution") || Name.ends_with("_engine");
   }
   const FunctionDecl *F = C->getDirectCallee();
+  if (F && C->getType()->isIntegerType() && isGenerator(F))
+    return true;
   return F && F->getDeclName().isIdentifier() &&
          llvm::StringSwitch<bool>(F->getName()).Cases({"rand", "rand_r", "random", "lrand48", "mrand48", "drand48", "erand48"}, true).Default(false);
 }

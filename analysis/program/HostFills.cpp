@@ -1,5 +1,6 @@
 #include "analysis/program/HostFills.h"
 
+#include "analysis/program/ContainerSize.h"
 #include "analysis/program/FillFormula.h"
 #include "analysis/program/OriginFills.h"
 
@@ -49,7 +50,13 @@ static std::optional<Around> around(const Stmt *At, const Evaluator &Values, AST
         return std::nullopt;
       Out.Loops.insert(Out.Loops.begin(), *Loop);
       Out.Outermost = For;
-    } else if (isa<LambdaExpr, CXXForRangeStmt, WhileStmt>(Parent) || (isa<DoStmt>(Parent) && !cast<DoStmt>(Parent)->getCond()->isIntegerConstantExpr(Context)))
+    } else if (const CXXForRangeStmt *Range = dyn_cast<CXXForRangeStmt>(Parent); Range && Range->getBody() == Child) {
+      const std::optional<Estimate> Elements = Values.elements(containerOf(Range->getRangeInit()));
+      if (!Elements || Elements->Value < 1 || uint64_t(Elements->Value) > Largest)
+        return std::nullopt;
+      Out.Loops.insert(Out.Loops.begin(), {cast<VarDecl>(Range->getBeginStmt()->getSingleDecl()), 0, 1, uint64_t(Elements->Value)});
+      Out.Outermost = Range;
+    } else if (isa<LambdaExpr, WhileStmt>(Parent) || (isa<DoStmt>(Parent) && !cast<DoStmt>(Parent)->getCond()->isIntegerConstantExpr(Context)))
       return std::nullopt;
     else if (const IfStmt *If = dyn_cast<IfStmt>(Parent))
       Out.Conditional |= If->getThen() == Child || If->getElse() == Child;

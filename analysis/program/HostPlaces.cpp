@@ -93,6 +93,16 @@ bool isContainer(QualType T) {
 
 namespace {
 
+/// The `__begin` of a range-based for, of which \p E is the element; null: it is no such.
+const DeclRefExpr *rangeBegin(const Expr *E) {
+  const UnaryOperator *U = dyn_cast<UnaryOperator>(E);
+  const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(E);
+  const Expr *Of = U && U->getOpcode() == UO_Deref ? U->getSubExpr() : O && O->getOperator() == OO_Star ? O->getArg(0) : nullptr;
+  const DeclRefExpr *R = Of ? dyn_cast<DeclRefExpr>(withoutCasts(Of)) : nullptr;
+  const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+  return V && V->isImplicit() && V->getInit() && identifierOf(V).starts_with("__begin") ? R : nullptr;
+}
+
 /// Walks an lvalue from the outside to the array that it lies in.
 class PlaceReader {
 public:
@@ -146,6 +156,11 @@ private:
       if (identifierOf(Object->getType()->getAsCXXRecordDecl()) == "array" && !isa<DeclRefExpr>(Object))
         return step(Object, Depth + 1);
       return isContainer(Object->getType()) && !isa<CXXOperatorCallExpr, ArraySubscriptExpr>(Object) && root(Object, Depth + 1);
+    }
+    if (const DeclRefExpr *Begin = rangeBegin(E)) { // for (P &p : h)
+      Out.Indices.push_back({Begin, sizeOf(E->getType())});
+      Out.Array = arrayOf(cast<VarDecl>(Begin->getDecl())->getInit(), Facts);
+      return Out.Array != nullptr;
     }
     if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
       const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());

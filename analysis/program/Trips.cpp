@@ -110,6 +110,40 @@ double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx, bool *Counted) c
   return std::max(1.0, Times);
 }
 
+/// \p V is part of an index in \p S, or in what its variables are initialised with.
+static bool looksUpBy(const Stmt *S, const VarDecl *V, bool InIndex, unsigned Depth) {
+  constexpr unsigned MaxDepth = 32;
+  if (Depth > MaxDepth)
+    return false;
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(S)) {
+    const VarDecl *Here = dyn_cast<VarDecl>(R->getDecl());
+    if (Here == V)
+      return InIndex;
+    return Here && Here->isLocalVarDecl() && Here->getInit() && looksUpBy(Here->getInit(), V, InIndex, Depth + 1);
+  }
+  const ArraySubscriptExpr *Of = dyn_cast<ArraySubscriptExpr>(S);
+  const CXXOperatorCallExpr *Call = dyn_cast<CXXOperatorCallExpr>(S);
+  const Expr *Index = Of ? Of->getIdx() : Call && Call->getOperator() == OO_Subscript && Call->getNumArgs() == 2 ? Call->getArg(1) : nullptr;
+  return llvm::any_of(S->children(), [&](const Stmt *Child) { return Child && looksUpBy(Child, V, InIndex || Child == Index, Depth + 1); });
+}
+
+double Evaluator::partsOf(const Expr *Size, const Stmt *S) const {
+  DynTypedNode Node = DynTypedNode::create(*S);
+  for (;;) {
+    auto Parents = Context.getParents(Node);
+    if (Parents.empty() || Parents[0].get<FunctionDecl>())
+      return 1;
+    Node = Parents[0];
+    const ForStmt *For = Node.get<ForStmt>();
+    const DeclStmt *Init = For ? dyn_cast_or_null<DeclStmt>(For->getInit()) : nullptr;
+    const VarDecl *Counter = Init && Init->isSingleDecl() ? dyn_cast<VarDecl>(Init->getSingleDecl()) : nullptr;
+    if (!Counter || !looksUpBy(Size, Counter, false, 0))
+      continue;
+    const std::optional<CountedLoop> Loop = countedLoop(For);
+    return Loop && Loop->Trips > 1 ? double(Loop->Trips) : UnknownLoopTrips;
+  }
+}
+
 /// The function, or lambda, whose body \p S stands in; null: none.
 static const FunctionDecl *functionAround(const Stmt *S, ASTContext &Context) {
   DynTypedNode Node = DynTypedNode::create(*S);

@@ -141,8 +141,9 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
   F.DefaultInteger = AssumedArgument;
   F.Block = L.Block[0] ? ptx::Dim3{uint32_t(L.Block[0]), uint32_t(std::max<uint64_t>(1, L.Block[1])), uint32_t(std::max<uint64_t>(1, L.Block[2]))}
                        : ptx::Dim3{AssumedBlock, 1, 1};
-  F.Grid = L.Grid[0] ? ptx::Dim3{uint32_t(L.Grid[0]), uint32_t(std::max<uint64_t>(1, L.Grid[1])), uint32_t(std::max<uint64_t>(1, L.Grid[2]))}
-                     : ptx::Dim3{uint32_t(std::max(1.0, std::min(2147483647.0, Elements / double(F.Block.count())))), 1, 1};
+  F.Grid = {uint32_t(L.Grid[0]), uint32_t(std::max<uint64_t>(1, L.Grid[1])), uint32_t(std::max<uint64_t>(1, L.Grid[2]))};
+  if (!L.Grid[0])
+    F.Grid.X = uint32_t(std::clamp(Elements / L.Parts / double(F.Block.count()) / F.Grid.Y / F.Grid.Z, 1.0, 2147483647.0));
   F.DynamicSharedBytes = L.SharedBytes;
   F.Arguments = L.Arguments;
   F.Reals = L.Reals;

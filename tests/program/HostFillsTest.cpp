@@ -166,6 +166,28 @@ TEST(HostFills, doNotKnowHowLargeWhatGrowsIsMeanwhile) {
   EXPECT_EQ(at(launchOf("std::vector<int> points; " + Grow + Fill + "}"), 4 * 700), 3);
 }
 
+TEST(HostFills, followRanges) {
+  EXPECT_EQ(at(launchOf("for (E &e : h) e = 7;"), 4 * 700), 7);
+  EXPECT_EQ(at(launchOf("int three = 3; for (auto &e : h) e.corner[1] = 2 * three;", "Q"), 16 * 700 + 12), 6);
+  EXPECT_EQ(at(launchOf("int next = 0; for (E &e : h) e = next++;"), 4 * 700), std::nullopt);
+  EXPECT_EQ(at(launchOf("for (E e : h) e = 7;"), 4 * 700), std::nullopt) << "copies";
+}
+
+TEST(HostFills, knowAGeneratorByItsState) {
+  const std::string Random = "static unsigned seed = 7; struct Random { unsigned state; unsigned next() { state = state * 1664525u + 1013904223u; return state >> 8; } };\n"
+                             "static unsigned draw() { seed ^= seed << 13; return seed ^= seed >> 17; }\nstatic int number() { return seed++; }\n"
+                             "__global__ void k(const E *p, float *o) { o[0] = 1; }";
+  auto of = [&](const std::string &Value) { return launchOf("Random r{3}; for (E &e : h) e = " + Value + ";", "int", Random); };
+  for (const char *Value : {"draw() % n", "r.next() % n"}) {
+    const Launch L = of(Value);
+    EXPECT_LT(at(L, 4 * 700).value_or(1000), 1000) << Value;
+    ASSERT_FALSE(L.Fills.empty()) << Value;
+    EXPECT_TRUE(L.Fills[0][0].Scattered) << Value;
+  }
+  EXPECT_TRUE(of("draw()").Fills.at(0).at(0).Shuffled) << "any number";
+  EXPECT_TRUE(of("number()").Fills.empty()) << "one after the other";
+}
+
 TEST(HostFills, takeWhatIsWrittenLast) {
   EXPECT_EQ(at(launchOf("for (int i = 0; i < n; ++i) { h[i] = 0; h[i] = 3 * i; }"), 4 * 700), 2100);
   EXPECT_EQ(at(launchOf("for (int i = 0; i < n; ++i) h[i] = 0; for (int i = 0; i < n; ++i) h[i] = 3 * i;"), 4 * 700), 2100);

@@ -185,6 +185,17 @@ TEST(Launches, knowTheSizeOfAVectorThatAFunctionFills) {
                      "void tree(std::vector<int> &u, int deep) { u.push_back(deep); if (deep) tree(u, deep - 1); }\n"), std::nullopt);
 }
 
+TEST(Launches, shareOutTheElementsLevelByLevel) {
+  auto parts = [](const std::string &Main) {
+    const Program P = find("int main(int argc, char **argv) { Q *d; cudaMalloc((void **)&d, 4096 * sizeof(Q)); const int *first = 0; " + Main + " }");
+    return P.Launches.at(0).Parts;
+  };
+  EXPECT_EQ(parts("for (int l = 0; l < 7; ++l) { const int count = first[l + 1] - first[l]; k<<<(count + 127) / 128, 128>>>(d, count); }"), 7);
+  EXPECT_EQ(parts("for (int l = argc; l >= 0; --l) k<<<dim3(first[l], 4), 128>>>(d, l);"), 16);
+  EXPECT_EQ(parts("for (int l = 0; l < 7; ++l) k<<<first[0], 128>>>(d, l);"), 1);
+  EXPECT_EQ(parts("for (int l = 0; l < 7; ++l) k<<<32 + l, 128>>>(d, first[l]);"), 1);
+}
+
 TEST(Launches, knowWhatMembersAndLambdasReturn) {
   const std::string Book = "struct Book { int each; int all() const { return 3 * each; } int two() const { const int x = all(); return x + each; } };\n";
   EXPECT_EQ(argument("Book b; b.each = n; k<<<1, 32>>>(d, b.all());", Book), 3000);
