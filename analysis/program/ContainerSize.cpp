@@ -152,8 +152,8 @@ std::optional<Estimate> Evaluator::containerSize(const ValueDecl *D, Frame In) c
     const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D);
     if (const Expr *Given = P ? In.argument(P) : nullptr)
       return containerSize(containerOf(Given), In.around());
-    auto At = Facts.Arguments.find(P);
-    return At == Facts.Arguments.end() || At->second.size() != 1 ? std::nullopt : containerSize(containerOf(At->second.front()), In.deeper());
+    const llvm::ArrayRef<const Expr *> Given = P ? givenTo(P, Facts) : llvm::ArrayRef<const Expr *>();
+    return Given.size() == 1 ? initialSize(Given.front(), In.deeper()) : std::nullopt;
   }
   const bool Remember = !In.Callee && Trial.empty();
   if (auto At = Containers.find(D); At != Containers.end() && (Remember || !At->second))

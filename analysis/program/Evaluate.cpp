@@ -120,7 +120,8 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
       Value = grown(V, *Value, In);
     Value->Assumed = true;
   }
-  if (!In.Callee && Trial.empty())
+  constexpr unsigned Shallow = 8; // from further down, it may be the depth that ends it
+  if (!In.Callee && Trial.empty() && (Value || In.Depth <= Shallow))
     Known[V] = Value;
   return Value;
 }

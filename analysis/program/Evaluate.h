@@ -57,7 +57,7 @@ public:
   std::optional<CountedLoop> countedLoop(const clang::ForStmt *For) const;
 
   static constexpr double UnknownLoopTrips = 16;
-  static constexpr unsigned MaxDepth = 32; ///< of expressions in each other
+  static constexpr unsigned MaxDepth = 48; ///< of expressions in each other
 
 private:
   double timesCalled(const clang::FunctionDecl *F) const;

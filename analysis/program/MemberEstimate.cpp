@@ -33,6 +33,18 @@ private:
 
 } // namespace
 
+/// `cells[i]`, `cells.back()`; null is an element of an array whose index is not known.
+static bool isElement(const Expr *Object) {
+  const CXXOperatorCallExpr *C = dyn_cast_or_null<CXXOperatorCallExpr>(Object);
+  return !Object || isa<CXXMemberCallExpr, ArraySubscriptExpr>(Object) || (C && C->getOperator() == OO_Subscript);
+}
+
+/// The member is given values in several places.
+static bool isSeveral(const FieldDecl *F, const UnitFacts &Facts) {
+  auto At = Facts.MemberValues.find(F->getLocation().getRawEncoding());
+  return At != Facts.MemberValues.end() && At->second.size() > 1;
+}
+
 template <typename T> std::optional<EstimateOf<T>> Evaluator::member(const MemberExpr *M, Frame In) const {
   if (const VarDecl *Static = dyn_cast<VarDecl>(M->getMemberDecl()))
     return variable<T>(Static, In.deeper());
@@ -45,6 +57,8 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::member(const Membe
   Part P;
   const Expr *Object = wholeOf(M, P, Context);
   std::optional<EstimateOf<T>> Value = Object ? part<T>(Object, P, In.deeper()) : std::nullopt;
+  if (!Value && isElement(Object) && isSeveral(F, Facts)) // one of many
+    return std::nullopt;
   return Value ? Value : anywhere<T>(F, {}, In.deeper());
 }
 

@@ -185,6 +185,12 @@ TEST(Launches, knowTheSizeOfAVectorThatAFunctionFills) {
                      "void tree(std::vector<int> &u, int deep) { u.push_back(deep); if (deep) tree(u, deep - 1); }\n"), std::nullopt);
 }
 
+TEST(Launches, doNotTakeOneElementForAnother) {
+  const std::string Runs = "struct Run { int count; };\n", Launch = "k<<<1, 32>>>(d, r[n % 3].count);";
+  EXPECT_EQ(argument("Run r[3]; for (int i = 0; i < 3; ++i) { r[i].count = atoi(argv[1]); if (i == 2) r[i].count = 9; }" + Launch, Runs), std::nullopt);
+  EXPECT_EQ(argument("Run r[3]; for (int i = 0; i < 3; ++i) r[i].count = 9;" + Launch, Runs), 9);
+}
+
 TEST(Launches, shareOutTheElementsLevelByLevel) {
   auto parts = [](const std::string &Main) {
     const Program P = find("int main(int argc, char **argv) { Q *d; cudaMalloc((void **)&d, 4096 * sizeof(Q)); const int *first = 0; " + Main + " }");
