@@ -155,7 +155,7 @@ std::optional<Estimate> Evaluator::containerSize(const ValueDecl *D, Frame In) c
     const llvm::ArrayRef<const Expr *> Given = P ? givenTo(P, Facts) : llvm::ArrayRef<const Expr *>();
     return Given.size() == 1 ? initialSize(Given.front(), In.deeper()) : std::nullopt;
   }
-  const bool Remember = !In.Callee && Trial.empty();
+  const bool Remember = !In.Callee && Trial.empty() && Sampled.empty();
   if (auto At = Containers.find(D); At != Containers.end() && (Remember || !At->second))
     return At->second;
   Containers[D] = std::nullopt; // for (i = 0; i < v.size(); ++i) v.push_back(i): not through itself

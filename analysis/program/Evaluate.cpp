@@ -52,20 +52,48 @@ static bool isOutside(const Expr *E) {
   return !V || !V->hasLocalStorage() || V->getType()->isReferenceType() || V->getType()->isPointerType() || R->refersToEnclosingVariableOrCapture();
 }
 
-static bool changesOutside(const Stmt *S, unsigned Depth) {
-  constexpr unsigned MaxDepth = 64;
-  if (!S || Depth > MaxDepth)
+/// Whether \p Is holds for a statement of \p F, or of a short function that it calls.
+template <typename FnT> static bool anyStatement(const FunctionDecl *F, FnT Is, unsigned Calls = 0) {
+  constexpr unsigned MostCalls = 3, Short = 8;
+  const FunctionDecl *Definition = nullptr;
+  const CompoundStmt *Body = F && F->hasBody(Definition) ? dyn_cast<CompoundStmt>(Definition->getBody()) : nullptr;
+  if (!Body || (Calls > 0 && Body->size() > Short))
     return false;
-  const BinaryOperator *B = dyn_cast<BinaryOperator>(S);
-  const UnaryOperator *U = dyn_cast<UnaryOperator>(S);
-  if ((B && B->isAssignmentOp() && isOutside(B->getLHS())) || (U && U->isIncrementDecrementOp() && isOutside(U->getSubExpr())))
-    return true;
-  return llvm::any_of(S->children(), [&](const Stmt *Child) { return changesOutside(Child, Depth + 1); });
+  auto any = [&](const Stmt *S, auto &Any) -> bool {
+    const CallExpr *C = dyn_cast<CallExpr>(S);
+    return Is(S) || (C && Calls < MostCalls && anyStatement(C->getDirectCallee(), Is, Calls + 1)) ||
+           llvm::any_of(S->children(), [&](const Stmt *Child) { return Child && Any(Child, Any); });
+  };
+  return any(Body, any);
 }
 
-bool changesState(const FunctionDecl *F) {
+/// \p F changes something that is there before and after a call of it.
+static bool changesState(const FunctionDecl *F) {
+  return anyStatement(F, [](const Stmt *S) {
+    const BinaryOperator *B = dyn_cast<BinaryOperator>(S);
+    const UnaryOperator *U = dyn_cast<UnaryOperator>(S);
+    return (B && B->isAssignmentOp() && isOutside(B->getLHS())) || (U && U->isIncrementDecrementOp() && isOutside(U->getSubExpr()));
+  });
+}
+
+bool isGenerator(const FunctionDecl *F) {
+  return changesState(F) && anyStatement(F, [](const Stmt *S) {
+           const BinaryOperator *B = dyn_cast<BinaryOperator>(S);
+           return B && llvm::is_contained({BO_Mul, BO_MulAssign, BO_Xor, BO_XorAssign}, B->getOpcode());
+         });
+}
+
+/// `draw() % 40`
+static bool isDrawn(const Expr *E) {
+  const CallExpr *C = dyn_cast<CallExpr>(E->IgnoreParenCasts());
+  const FunctionDecl *F = C ? C->getDirectCallee() : nullptr;
+  return F && isGenerator(F);
+}
+
+/// What it returns is computed by its last statement alone, from variables that are initialised once.
+static bool isFormula(const FunctionDecl *F) {
   const FunctionDecl *Definition = nullptr;
-  return F->hasBody(Definition) && changesOutside(Definition->getBody(), 0);
+  return F->hasBody(Definition) && llvm::all_of(Definition->getBody()->children(), [](const Stmt *S) { return isa<DeclStmt, ReturnStmt, IfStmt, WhileStmt, ForStmt>(S); });
 }
 
 const Expr *Evaluator::Frame::argument(const ParmVarDecl *P) const {
@@ -89,15 +117,16 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
     }
     return One;
   }
-  if (auto At = Trial.find(V); At != Trial.end())
-    return EstimateOf<T>{T(At->second.Value), At->second.Assumed};
+  for (const auto *Now : {&Trial, &Sampled})
+    if (auto At = Now->find(V); At != Now->end())
+      return EstimateOf<T>{T(At->second.Value), At->second.Assumed};
   auto &Known = [&]() -> auto & {
     if constexpr (std::is_same_v<T, double>)
       return Reals;
     else
       return Integers;
   }();
-  if (auto At = Known.find(V); At != Known.end() && !In.Callee)
+  if (auto At = Known.find(V); At != Known.end() && !In.Callee && Sampled.empty())
     return At->second;
   const VarDecl *Definition = nullptr;
   const Expr *Init = V->getAnyInitializer(Definition);
@@ -121,7 +150,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
     Value->Assumed = true;
   }
   constexpr unsigned Shallow = 8; // from further down, it may be the depth that ends it
-  if (!In.Callee && Trial.empty() && (Value || In.Depth <= Shallow))
+  if (!In.Callee && Trial.empty() && Sampled.empty() && (Value || In.Depth <= Shallow))
     Known[V] = Value;
   return Value;
 }
@@ -151,7 +180,10 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
   if (const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F); Method && Method->isVirtual())
     return std::nullopt;
   const Expr *Returned = lastReturned(F);
-  if (!Returned || changesState(F))
+  if constexpr (std::is_same_v<T, double>)
+    if (isGenerator(F) && C->getNumArgs() == (isa<CXXOperatorCallExpr>(C) ? 1 : 0)) // from 0 to 1, most likely
+      return RealEstimate{0.5, true};
+  if (!Returned || !isFormula(F) || changesState(F))
     return std::nullopt;
   llvm::ArrayRef<const Expr *> Arguments(C->getArgs(), C->getNumArgs());
   const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C);
@@ -328,6 +360,8 @@ std::optional<Estimate> Evaluator::integer(const Expr *E, Frame In) const {
     if (B->isCommaOp())
       return integer(B->getRHS(), In.deeper());
     std::optional<Estimate> L = integer(B->getLHS(), In.deeper()), R = integer(B->getRHS(), In.deeper());
+    if (!L && R && (B->getOpcode() == BO_Rem || B->getOpcode() == BO_And) && isDrawn(B->getLHS())) // the mean
+      return Estimate{R->Value / 2, true};
     if (!L || !R)
       return std::nullopt;
     return applied(B->getOpcode(), *L, *R);

@@ -18,8 +18,8 @@ using Part = llvm::SmallVector<uint64_t, 4>;
 
 /// What the last statement of \p F returns; null: it returns nothing, or the body is not seen.
 const clang::Expr *lastReturned(const clang::FunctionDecl *F);
-/// \p F changes something that is there before and after a call of it.
-bool changesState(const clang::FunctionDecl *F);
+/// \p F goes on from a state that it changes, and not just to the next number: it draws one at random.
+bool isGenerator(const clang::FunctionDecl *F);
 
 class Evaluator {
 public:
@@ -60,6 +60,8 @@ public:
   static constexpr unsigned MaxDepth = 48; ///< of expressions in each other
 
 private:
+  /// Of a loop; \p Counted becomes false where they are not known.
+  double tripsOf(const clang::Stmt *Loop, bool &Counted) const;
   double timesCalled(const clang::FunctionDecl *F) const;
   /// The call whose function is being evaluated, and what it was called in.
   struct Frame {
@@ -120,6 +122,7 @@ private:
   mutable std::map<const clang::VarDecl *, std::optional<RealEstimate>> Reals;
   mutable std::map<const clang::ValueDecl *, std::optional<Estimate>> Containers; ///< and how many elements they have
   mutable std::optional<std::map<const clang::ValueDecl *, std::map<const clang::ParmVarDecl *, double>>> GivenTo; ///< containers, by reference, and how often
+  mutable std::map<const clang::VarDecl *, Estimate> Sampled; ///< a counter in one of its trips, while what depends on it is evaluated
   mutable std::map<const clang::VarDecl *, Estimate> Trial; ///< in a loop that is being followed
   mutable std::map<const clang::FunctionDecl *, double> Called; ///< how often
   mutable unsigned StepsLeft = 1 << 16;                     ///< of such loops, all together

@@ -37,19 +37,6 @@ uint32_t FillFormula::typed(QualType T, FillNode::Op What, uint32_t A, uint32_t 
 
 uint32_t FillFormula::unknown(const Expr *E) { return typed(E->getType(), FillNode::Op::Unknown); }
 
-static bool multiplies(const Stmt *S) {
-  const BinaryOperator *B = dyn_cast<BinaryOperator>(S);
-  if (B && llvm::is_contained({BO_Mul, BO_MulAssign, BO_Xor, BO_XorAssign}, B->getOpcode()))
-    return true;
-  return llvm::any_of(S->children(), [](const Stmt *Child) { return Child && multiplies(Child); });
-}
-
-/// It goes on from a state that it changes, and not just to the next number.
-static bool isGenerator(const FunctionDecl *F) {
-  const FunctionDecl *Definition = nullptr;
-  return F->hasBody(Definition) && changesState(Definition) && multiplies(Definition->getBody());
-}
-
 bool drawsAtRandom(const CallExpr *C) {
   if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(C)) {
     const CXXRecordDecl *Type = O->getOperator() == OO_Call ? O->getArg(0)->getType()->getAsCXXRecordDecl() : nullptr;

@@ -76,13 +76,26 @@ std::optional<Evaluator::CountedLoop> Evaluator::countedLoop(const ForStmt *For)
   return CountedLoop{V, From->Value, *By, uint64_t(std::max(0.0, std::ceil(Distance / std::abs(double(*By)))))};
 }
 
-double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx, bool *Counted) const {
-  double Times = 1;
-  auto Unknown = [&] {
-    if (Counted)
-      *Counted = false;
+double Evaluator::tripsOf(const Stmt *Loop, bool &Counted) const {
+  auto unknown = [&] {
+    Counted = false;
     return UnknownLoopTrips;
   };
+  if (const ForStmt *For = dyn_cast<ForStmt>(Loop)) {
+    const std::optional<CountedLoop> Count = countedLoop(For);
+    return Count ? double(Count->Trips) : unknown();
+  }
+  if (const CXXForRangeStmt *Range = dyn_cast<CXXForRangeStmt>(Loop)) {
+    const std::optional<Estimate> Elements = elements(containerOf(Range->getRangeInit()));
+    return Elements ? double(Elements->Value) : unknown();
+  }
+  // do { ... } while (0) is how macros wrap statements.
+  const DoStmt *Do = dyn_cast<DoStmt>(Loop);
+  return Do && Do->getCond()->isIntegerConstantExpr(Context) ? 1 : unknown();
+}
+
+double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx, bool *Counted) const {
+  llvm::SmallVector<const Stmt *, 4> Loops; // the outermost last
   DynTypedNode Node = DynTypedNode::create(*S);
   const Stmt *Child = S;
   for (unsigned Depth = 0; Depth < 1000; ++Depth) {
@@ -91,22 +104,41 @@ double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx, bool *Counted) c
       break;
     Node = Parents[0];
     const Stmt *Parent = Node.get<Stmt>();
-    if (const ForStmt *For = dyn_cast_or_null<ForStmt>(Parent); For && For->getInit() != Child)
-      Times *= [&] {
-        std::optional<CountedLoop> Loop = countedLoop(For);
-        return Loop ? double(Loop->Trips) : Unknown();
-      }();
-    else if (const CXXForRangeStmt *Range = dyn_cast_or_null<CXXForRangeStmt>(Parent); Range && Range->getBody() == Child) {
-      const std::optional<Estimate> Elements = elements(containerOf(Range->getRangeInit()));
-      Times *= Elements ? double(Elements->Value) : Unknown();
-    } else if (const WhileStmt *While = dyn_cast_or_null<WhileStmt>(Parent); While && While->getBody() == Child) {
-      Times *= Unknown();
-    } else if (const DoStmt *Do = dyn_cast_or_null<DoStmt>(Parent); Do && Do->getBody() == Child)
-      // do { ... } while (0) is how macros wrap statements.
-      Times *= Do->getCond()->isIntegerConstantExpr(Ctx) ? 1 : Unknown();
-    if (Parent)
-      Child = Parent;
+    if (!Parent)
+      continue;
+    const ForStmt *For = dyn_cast<ForStmt>(Parent);
+    const CXXForRangeStmt *Range = dyn_cast<CXXForRangeStmt>(Parent);
+    const WhileStmt *While = dyn_cast<WhileStmt>(Parent);
+    const DoStmt *Do = dyn_cast<DoStmt>(Parent);
+    if (For ? For->getInit() != Child : (Range && Range->getBody() == Child) || (While && While->getBody() == Child) || (Do && Do->getBody() == Child))
+      Loops.push_back(Parent);
+    Child = Parent;
   }
+  bool All = true;
+  auto product = [&] {
+    double Times = 1;
+    for (const Stmt *Loop : Loops)
+      Times *= tripsOf(Loop, All);
+    return Times;
+  };
+  // In the mean of a few trips of the outermost: loops inside may depend on its counter.
+  const ForStmt *Outer = Loops.size() > 1 ? dyn_cast<ForStmt>(Loops.back()) : nullptr;
+  const std::optional<CountedLoop> Count = Outer && Sampled.empty() ? countedLoop(Outer) : std::nullopt;
+  constexpr unsigned Samples = 8;
+  constexpr int64_t MostTrips = int64_t(1) << 40, LargestStep = 1 << 20; // counters that do not overflow
+  double Times = 0;
+  if (Count && Count->Trips > 1 && Count->Trips < uint64_t(MostTrips) && std::abs(Count->First) < MostTrips && std::abs(Count->Step) < LargestStep) {
+    Loops.pop_back();
+    for (unsigned I = 0; I < Samples; ++I) {
+      Sampled[Count->Counter] = {Count->First + Count->Step * int64_t(Count->Trips * (2 * I + 1) / (2 * Samples)), true};
+      Times += product() * double(Count->Trips) / Samples;
+    }
+    Sampled.clear();
+  } else {
+    Times = product();
+  }
+  if (Counted)
+    *Counted &= All;
   return std::max(1.0, Times);
 }
 

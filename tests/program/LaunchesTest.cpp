@@ -172,6 +172,12 @@ TEST(Launches, knowTheSizeOfAVector) {
   EXPECT_EQ(argument("std::vector<int> v; auto add = [&] { v.push_back(1); }; for (int i = 0; i < n; ++i) add();" + Launch), std::nullopt);
 }
 
+TEST(Launches, knowTheSizeOfAVectorThatATriangleFills) {
+  const std::string Launch = "k<<<1, 32>>>(d, (int)v.size());";
+  EXPECT_EQ(argument("std::vector<int> v; for (int y = 0; y < 80; ++y) for (int x = 0; x < y; ++x) v.push_back(x);" + Launch), 3200); // 3160
+  EXPECT_EQ(argument("std::vector<int> v; for (int y = 0; y < 80; ++y) { int room = 10 + y % 2 * 0; for (int x = 0; x < room; ++x) v.push_back(x); }" + Launch), 800);
+}
+
 TEST(Launches, knowTheSizeOfAVectorThatAFunctionFills) {
   const std::string Launch = "k<<<1, 32>>>(d, v.size());";
   EXPECT_EQ(argument("std::vector<int> v; build(v, n);" + Launch,
@@ -200,6 +206,17 @@ TEST(Launches, shareOutTheElementsLevelByLevel) {
   EXPECT_EQ(parts("for (int l = argc; l >= 0; --l) k<<<dim3(first[l], 4), 128>>>(d, l);"), 16);
   EXPECT_EQ(parts("for (int l = 0; l < 7; ++l) k<<<first[0], 128>>>(d, l);"), 1);
   EXPECT_EQ(parts("for (int l = 0; l < 7; ++l) k<<<32 + l, 128>>>(d, first[l]);"), 1);
+}
+
+TEST(Launches, takeWhatIsDrawnAtItsMean) {
+  const std::string Draw = "static unsigned seed = 1; static unsigned draw() { seed = seed * 1664525u + 1013904223u; return seed >> 8; }\n"
+                           "static float uniform() { return draw() / 16777216.0f; }\nstatic float drawn() { seed = seed * 5 + 1; return seed / 4e9f; }\n"
+                           "static int twice(int k) { k = k * 2; return k; }\n";
+  EXPECT_EQ(argument("k<<<1, 32>>>(d, 3 + (int)(4.0f * drawn()));", Draw), 5);
+  EXPECT_EQ(argument("k<<<1, 32>>>(d, 3 + (int)(4.0f * uniform()));", Draw), 5) << "by another";
+  EXPECT_EQ(argument("k<<<1, 32>>>(d, 100 + draw() % 40);", Draw), 120);
+  EXPECT_EQ(argument("k<<<1, 32>>>(d, draw());", Draw), std::nullopt);
+  EXPECT_EQ(argument("k<<<1, 32>>>(d, twice(n));", Draw), std::nullopt) << "not what it was given";
 }
 
 TEST(Launches, knowWhatMembersAndLambdasReturn) {
