@@ -72,7 +72,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::ofAnyObject(const 
     Steps.push_back(*Field);
     Class = (*Field)->getType()->getAsCXXRecordDecl();
   }
-  for (size_t I = Steps.size(); I--;)
+  for (size_t I = 0; I < Steps.size(); ++I)
     if (std::optional<EstimateOf<T>> Value = anywhere<T>(Steps[I], P.drop_front(I + 1), In))
       return Value;
   return std::nullopt;
@@ -82,7 +82,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::anywhere(const Fie
   const unsigned Key = F->getLocation().getRawEncoding();
   auto At = Facts.MemberValues.find(Key);
   Visit Once(Active, {F, Part(P.begin(), P.end())});
-  if (At == Facts.MemberValues.end() || !Once || In.Depth > MaxDepth)
+  if (At == Facts.MemberValues.end() || !Once || In.Depth > MaxDepth || Context.getSourceManager().isInSystemHeader(F->getLocation())) // int3's x
     return std::nullopt;
   // What stands in the class is what holds where nobody says anything else.
   const Expr *Default = F->getInClassInitializer();
