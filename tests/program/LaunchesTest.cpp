@@ -497,9 +497,34 @@ TEST(Launches, keepWhatLiesBehindPointersFromTheEnd) {
     })");
   ASSERT_EQ(P.Launches.size(), 1u);
   const KnownObject &O = P.Launches[0].Objects.at(0);
+  EXPECT_EQ(O.Head, 8u);
   EXPECT_EQ(O.Tail, 8u);
   EXPECT_EQ(wordOf<int>(O, 0), 3);
   EXPECT_EQ(wordOf<int>(O, 16), 4);
+  ASSERT_EQ(P.Candidates.size(), 1u);
+  const KernelParameter &K = P.Candidates[0].Kernels.at(0);
+  EXPECT_EQ(K.Position, std::nullopt);
+  EXPECT_EQ(K.Struct, 0u);
+  EXPECT_EQ(K.Offset, 8u);
+}
+
+TEST(Launches, findPointersInStructsInStructs) {
+  const Program P = programOf(R"(
+    struct Q { float x, y; };
+    struct Inner { int many; Q *p; };
+    struct Outer { double first; Inner in[1]; Inner one; Outer() = default; Outer(int n) : one{n, nullptr} {} };
+    __global__ void k(int n, Outer o) { o.one.p[n].x = 1; }
+    int main() {
+      Q *q;
+      cudaMalloc((void **)&q, 64 * sizeof(Q));
+      Outer o(3);
+      o.one.p = q;
+      k<<<1, 64>>>(5, o);
+    })");
+  ASSERT_EQ(P.Candidates.size(), 1u);
+  for (const KernelParameter &K : P.Candidates[0].Kernels)
+    if (K.Struct)
+      EXPECT_TRUE(K.Struct == 1u && K.Offset == 32) << *K.Struct << ' ' << K.Offset;
 }
 
 TEST(Copies, countTheirBytesAndTheLoopsAroundThem) {

@@ -348,6 +348,75 @@ TEST(Execute, DataLoop) {
   }
 }
 
+TEST(Execute, AStackThatDataFillSaysNothingOfTheTrips) {
+  // top = 1; do { --top; while (p[i] >= 0) { i = p[i]; ++top; } } while (top > 0);
+  const Kernel Inner = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, 1;
+mov.u32 %r2, %laneid;
+OUTER: add.s32 %r1, %r1, -1;
+DOWN: mul.wide.u32 %rd2, %r2, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r2, [%rd3];
+add.s32 %r1, %r1, 1;
+setp.ge.s32 %p1, %r2, 0;
+@%p1 bra DOWN;
+setp.gt.s32 %p2, %r1, 0;
+@%p2 bra OUTER;
+ret;)");
+  // The same with if (p[top] > 9) ++top;
+  const Kernel Branch = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, 1;
+OUTER: add.s32 %r1, %r1, -1;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r2, [%rd3];
+setp.le.s32 %p1, %r2, 9;
+@%p1 bra NEXT;
+add.s32 %r1, %r1, 1;
+NEXT: setp.gt.s32 %p2, %r1, 0;
+@%p2 bra OUTER;
+ret;)");
+  for (const Kernel *K : {&Inner, &Branch}) {
+    const WarpTrace T = K->run();
+    EXPECT_EQ(T.Loops.at(0).Executed, 16u);
+    EXPECT_FALSE(T.Loops.at(0).Known);
+  }
+}
+
+TEST(Execute, DataOfAnArrayInAStructAreTheSameInAllLayouts) {
+  // p[i] of a struct { float *q; int *p; }, where q is two pointers in one layout
+  auto text = [](unsigned Offset) {
+    return ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .align 8 .b8 s[" + std::to_string(Offset + 8) + R"(])
+{
+.reg .b32 %r<4>;
+.reg .b64 %rd<8>;
+ld.param.b64 %rd1, [s+)" + std::to_string(Offset) + R"(];
+cvta.to.global.u64 %rd2, %rd1;
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd3, %r1, 4;
+add.s64 %rd4, %rd2, %rd3;
+ld.global.u32 %r2, [%rd4];
+mul.wide.u32 %rd5, %r2, 4;
+add.s64 %rd6, %rd2, %rd5;
+ld.global.u32 %r3, [%rd6];
+ret;
+}
+)";
+  };
+  auto offsets = [&](unsigned Offset, unsigned Words) {
+    const Module M = parsed(text(Offset));
+    const Kernel K(*M.find("k"));
+    LaunchFacts L;
+    L.Arrays.emplace_back(Words);
+    L.Arrays[0].back().Word = 2; // in the source
+    std::vector<uint64_t> Out;
+    for (uint64_t A : activeAddresses(K.run(L).Requests.at(1)))
+      Out.push_back(A % Range);
+    return Out;
+  };
+  EXPECT_EQ(offsets(8, 2), offsets(16, 3));
+}
+
 TEST(Execute, ASearchEndsSoon) {
   // while (p[k] != key) ++k;
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
