@@ -235,7 +235,7 @@ private:
   void memberPointers(QualType T, KernelParameter Inside, unsigned Depth) {
     T = T.getNonReferenceType();
     const CXXRecordDecl *D = (T->isPointerType() ? T->getPointeeType() : T)->getAsCXXRecordDecl();
-    if (!D || !D->hasDefinition() || Depth > 4)
+    if (!D || !D->hasDefinition() || D->isDependentType() || D->getDefinition()->isInvalidDecl() || Depth > 4)
       return;
     for (const FieldDecl *F : D->getDefinition()->fields())
       if (std::optional<NodeId> Node = Graph.node(F))

@@ -3,6 +3,7 @@
 
 #include "analysis/program/Evaluate.h"
 #include "analysis/program/HostPlaces.h"
+#include "analysis/program/Returned.h"
 
 #include "clang/AST/ParentMapContext.h"
 
@@ -123,7 +124,8 @@ std::optional<Estimate> Evaluator::resizedTo(const ValueDecl *D, std::optional<E
   std::optional<Estimate> Reserved; // what the programmer expects, where nothing else tells
   for (const auto &[C, Name] : Calls)
     if (C->getMethodDecl()->getName() == "reserve")
-      Reserved = integer(C->getArg(0), In.deeper());
+      if (const std::optional<Estimate> Here = integer(C->getArg(0), In.deeper()); Here && (!Reserved || Here->Value > Reserved->Value))
+        Reserved = Here;
   for (const auto &[C, Name] : Calls) {
     if (C->getMethodDecl()->getName() == "reserve")
       continue;

@@ -3,6 +3,7 @@
 #include "analysis/program/ContainerSize.h"
 #include "analysis/program/GpuProperties.h"
 #include "analysis/program/PartUse.h"
+#include "analysis/program/Returned.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -31,69 +32,6 @@ llvm::ArrayRef<const Expr *> givenTo(const ParmVarDecl *P, const UnitFacts &Fact
     if (auto At = Given->find(P); At != Given->end())
       return At->second;
   return {};
-}
-
-const Expr *lastReturned(const FunctionDecl *F) {
-  const FunctionDecl *Definition = nullptr;
-  const CompoundStmt *Body = F->hasBody(Definition) ? dyn_cast<CompoundStmt>(Definition->getBody()) : nullptr;
-  const ReturnStmt *Return = Body && !Body->body_empty() ? dyn_cast<ReturnStmt>(Body->body_back()) : nullptr;
-  return Return ? Return->getRetValue() : nullptr;
-}
-
-/// What \p E changes is no variable of a function's own.
-static bool isOutside(const Expr *E) {
-  E = E->IgnoreParenImpCasts();
-  if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
-    return M->isArrow() || isOutside(M->getBase());
-  if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(E))
-    return isOutside(S->getBase());
-  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
-  const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
-  return !V || !V->hasLocalStorage() || V->getType()->isReferenceType() || V->getType()->isPointerType() || R->refersToEnclosingVariableOrCapture();
-}
-
-/// Whether \p Is holds for a statement of \p F, or of a short function that it calls.
-template <typename FnT> static bool anyStatement(const FunctionDecl *F, FnT Is, unsigned Calls = 0) {
-  constexpr unsigned MostCalls = 3, Short = 8;
-  const FunctionDecl *Definition = nullptr;
-  const CompoundStmt *Body = F && F->hasBody(Definition) ? dyn_cast<CompoundStmt>(Definition->getBody()) : nullptr;
-  if (!Body || (Calls > 0 && Body->size() > Short))
-    return false;
-  auto any = [&](const Stmt *S, auto &Any) -> bool {
-    const CallExpr *C = dyn_cast<CallExpr>(S);
-    return Is(S) || (C && Calls < MostCalls && anyStatement(C->getDirectCallee(), Is, Calls + 1)) ||
-           llvm::any_of(S->children(), [&](const Stmt *Child) { return Child && Any(Child, Any); });
-  };
-  return any(Body, any);
-}
-
-/// \p F changes something that is there before and after a call of it.
-static bool changesState(const FunctionDecl *F) {
-  return anyStatement(F, [](const Stmt *S) {
-    const BinaryOperator *B = dyn_cast<BinaryOperator>(S);
-    const UnaryOperator *U = dyn_cast<UnaryOperator>(S);
-    return (B && B->isAssignmentOp() && isOutside(B->getLHS())) || (U && U->isIncrementDecrementOp() && isOutside(U->getSubExpr()));
-  });
-}
-
-bool isGenerator(const FunctionDecl *F) {
-  return changesState(F) && anyStatement(F, [](const Stmt *S) {
-           const BinaryOperator *B = dyn_cast<BinaryOperator>(S);
-           return B && llvm::is_contained({BO_Mul, BO_MulAssign, BO_Xor, BO_XorAssign}, B->getOpcode());
-         });
-}
-
-/// `draw() % 40`
-static bool isDrawn(const Expr *E) {
-  const CallExpr *C = dyn_cast<CallExpr>(E->IgnoreParenCasts());
-  const FunctionDecl *F = C ? C->getDirectCallee() : nullptr;
-  return F && isGenerator(F);
-}
-
-/// What it returns is computed by its last statement alone, from variables that are initialised once.
-static bool isFormula(const FunctionDecl *F) {
-  const FunctionDecl *Definition = nullptr;
-  return F->hasBody(Definition) && llvm::all_of(Definition->getBody()->children(), [](const Stmt *S) { return isa<DeclStmt, ReturnStmt, IfStmt, WhileStmt, ForStmt>(S); });
 }
 
 const Expr *Evaluator::Frame::argument(const ParmVarDecl *P) const {
@@ -156,7 +94,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
 }
 
 template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExpr *C, Frame In) const {
-  const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
+  const FunctionDecl *F = C->getDirectCallee();
   if (!F || isa<CUDAKernelCallExpr>(C))
     return std::nullopt;
   llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
@@ -193,9 +131,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
     Arguments = Arguments.drop_front();
   }
   std::optional<EstimateOf<T>> Value = value<T>(Returned, In.into(F, Arguments, Object));
-  F->hasBody(Definition);
-  const bool Straight = llvm::all_of(Definition->getBody()->children(), [](const Stmt *S) { return isa<DeclStmt, ReturnStmt>(S); });
-  if (Value && !Straight) // "if (n < 1) return 0;"
+  if (Value && !onlyReturns(F)) // "if (n < 1) return 0;"
     Value->Assumed = true;
   return Value;
 }

@@ -16,11 +16,6 @@ using RealEstimate = EstimateOf<double>;
 /// A part of an object, from outside in: numbers of fields and of array elements.
 using Part = llvm::SmallVector<uint64_t, 4>;
 
-/// What the last statement of \p F returns; null: it returns nothing, or the body is not seen.
-const clang::Expr *lastReturned(const clang::FunctionDecl *F);
-/// \p F goes on from a state that it changes, and not just to the next number: it draws one at random.
-bool isGenerator(const clang::FunctionDecl *F);
-
 class Evaluator {
 public:
   Evaluator(clang::ASTContext &Context, const UnitFacts &Facts) : Context(Context), Facts(Facts) {}

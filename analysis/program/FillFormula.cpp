@@ -1,6 +1,7 @@
 #include "analysis/program/ContainerSize.h"
 #include "analysis/program/FillFormula.h"
 #include "analysis/program/PartUse.h"
+#include "analysis/program/Returned.h"
 
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
@@ -194,12 +195,7 @@ uint32_t FillFormula::element(const ArraySubscriptExpr *S, unsigned Depth) {
 }
 
 /// What a function returns whose other statements only declare variables.
-static const Expr *returned(const FunctionDecl *F) {
-  const Expr *Value = lastReturned(F);
-  const CompoundStmt *Body = Value ? cast<CompoundStmt>(F->getBody()) : nullptr;
-  bool Plain = Body && std::all_of(Body->body_begin(), Body->body_end() - 1, [](const Stmt *S) { return isa<DeclStmt>(S); });
-  return Plain ? Value : nullptr;
-}
+static const Expr *returned(const FunctionDecl *F) { return onlyReturns(F) ? lastReturned(F) : nullptr; }
 
 uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
   const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;

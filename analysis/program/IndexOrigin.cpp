@@ -2,6 +2,7 @@
 
 #include "analysis/program/ContainerSize.h"
 #include "analysis/program/FillFormula.h"
+#include "analysis/program/Returned.h"
 
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"

@@ -4,6 +4,7 @@
 #include "analysis/program/Evaluate.h"
 #include "analysis/program/GpuProperties.h"
 #include "analysis/program/PartUse.h"
+#include "analysis/program/Returned.h"
 
 #include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"

@@ -127,7 +127,7 @@ double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx, bool *Counted) c
   constexpr unsigned Samples = 8;
   constexpr int64_t MostTrips = int64_t(1) << 40, LargestStep = 1 << 20; // counters that do not overflow
   double Times = 0;
-  if (Count && Count->Trips > 1 && Count->Trips < uint64_t(MostTrips) && std::abs(Count->First) < MostTrips && std::abs(Count->Step) < LargestStep) {
+  if (Count && Count->Trips > 1 && Count->Trips < uint64_t(MostTrips) && std::abs(double(Count->First)) < MostTrips && std::abs(double(Count->Step)) < LargestStep) {
     Loops.pop_back();
     for (unsigned I = 0; I < Samples; ++I) {
       Sampled[Count->Counter] = {Count->First + Count->Step * int64_t(Count->Trips * (2 * I + 1) / (2 * Samples)), true};

@@ -1,6 +1,7 @@
 #include "rewriter/decide/Scoring.h"
 #include "rewriter/decide/ArrayPlaces.h"
 #include "rewriter/decide/KernelNames.h"
+#include "rewriter/decide/StructPlaces.h"
 
 #include "analysis/cost/MeanScore.h"
 
@@ -57,48 +58,6 @@ static bool isSizeKnown(const Launch &L, const Program &P) {
 /// How much lies behind the parameter at \p Position.
 static bool isExtentKnown(const Launch &L, unsigned Position) { return Position < L.Extents.size() && L.Extents[Position].Bytes; }
 
-/// The struct that the launch passes at \p Position as layouts make it: \p Inside are the arrays whose pointers lie in
-/// it, by offset in the source. Words that are no pointers keep their order.
-static void addStruct(ptx::LaunchFacts &F, const Launch &L, unsigned Position, const std::map<uint64_t, size_t> &Inside, const Program &P, const Plan &Layouts) {
-  constexpr uint64_t PointerBytes = 8;
-  const std::vector<std::optional<uint8_t>> &Source = L.Objects[Position].Bytes;
-  ptx::KnownObject &Object = F.Objects[Position];
-  std::vector<ptx::ArrayPlace> &Places = F.Arrays[Position];
-  Object = {};
-  for (uint64_t At = 0; At < Source.size(); At += PointerBytes) {
-    const unsigned Word = unsigned(At / PointerBytes) + 1;
-    const auto Array = Inside.find(At);
-    if (Array == Inside.end()) {
-      Object.Bytes.insert(Object.Bytes.end(), Source.begin() + At, Source.begin() + std::min<uint64_t>(At + PointerBytes, Source.size()));
-      Places.push_back({});
-      Places.back().Word = Word;
-      continue;
-    }
-    for (ptx::ArrayPlace &Place : arrayPlaces(P.Candidates[Array->second], *Layouts[Array->second])) {
-      Object.Bytes.insert(Object.Bytes.end(), PointerBytes, std::nullopt);
-      Places.push_back(std::move(Place));
-      Places.back().Word = Word;
-    }
-  }
-}
-
-/// What is known of \p O where nobody knows how much longer its pointers are.
-static ptx::KnownObject aroundPointers(const KnownObject &O) {
-  ptx::KnownObject Out{O.Bytes, O.Tail};
-  if (O.Head < O.Tail)
-    std::fill(Out.Bytes.begin() + O.Head, Out.Bytes.begin() + O.Tail, std::nullopt);
-  return Out;
-}
-
-/// Structs that layouts changed in another way, with members beside them.
-static void dropOtherStructs(ptx::LaunchFacts &F, const Launch &L, const ptx::Function &Code) {
-  for (size_t I = 0; I < std::min(F.Objects.size(), Code.Params.size()); ++I)
-    if (!F.Objects[I].Bytes.empty() && F.Objects[I].Bytes.size() != Code.Params[I].Bytes) {
-      F.Objects[I] = aroundPointers(L.Objects[I]);
-      F.Arrays[I].clear();
-    }
-}
-
 static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const Plan &Layouts, double Assumed) {
   cost::KernelLaunch Out;
   Out.Calls = L.Calls;
@@ -151,7 +110,7 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
   F.Arrays.resize(std::max(F.Arrays.size(), L.Objects.size()));
   for (unsigned I = 0; I < L.Objects.size(); ++I)
     if (!L.Objects[I].Bytes.empty())
-      addStruct(F, L, I, Structs[I], P, Layouts);
+      std::tie(F.Objects[I], F.Arrays[I]) = structPlaces(L.Objects[I], Structs[I], P, Layouts);
   for (const auto &[Name, S] : L.Symbols) {
     F.Symbols[Name] = aroundPointers(S.Object);
     Out.SymbolNotes[Name] = S.Notes;

@@ -1,0 +1,75 @@
+#include "analysis/program/Returned.h"
+
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtCXX.h"
+
+using namespace clang;
+
+namespace restride {
+
+const Expr *lastReturned(const FunctionDecl *F) {
+  const FunctionDecl *Definition = nullptr;
+  const CompoundStmt *Body = F->hasBody(Definition) ? dyn_cast<CompoundStmt>(Definition->getBody()) : nullptr;
+  const ReturnStmt *Return = Body && !Body->body_empty() ? dyn_cast<ReturnStmt>(Body->body_back()) : nullptr;
+  return Return ? Return->getRetValue() : nullptr;
+}
+
+/// What \p E changes is no variable of a function's own.
+static bool isOutside(const Expr *E) {
+  E = E->IgnoreParenImpCasts();
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
+    return M->isArrow() || isOutside(M->getBase());
+  if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(E))
+    return isOutside(S->getBase());
+  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
+  const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+  return !V || !V->hasLocalStorage() || V->getType()->isReferenceType() || V->getType()->isPointerType() || R->refersToEnclosingVariableOrCapture();
+}
+
+/// Whether \p Is holds for a statement of \p F, or of a short function that it calls.
+template <typename FnT> static bool anyStatement(const FunctionDecl *F, FnT Is, unsigned Calls = 0) {
+  constexpr unsigned MostCalls = 3, Short = 8;
+  const FunctionDecl *Definition = nullptr;
+  const CompoundStmt *Body = F && F->hasBody(Definition) ? dyn_cast<CompoundStmt>(Definition->getBody()) : nullptr;
+  if (!Body || (Calls > 0 && Body->size() > Short))
+    return false;
+  auto any = [&](const Stmt *S, auto &Any) -> bool {
+    const CallExpr *C = dyn_cast<CallExpr>(S);
+    return Is(S) || (C && Calls < MostCalls && anyStatement(C->getDirectCallee(), Is, Calls + 1)) ||
+           llvm::any_of(S->children(), [&](const Stmt *Child) { return Child && Any(Child, Any); });
+  };
+  return any(Body, any);
+}
+
+bool changesState(const FunctionDecl *F) {
+  return anyStatement(F, [](const Stmt *S) {
+    const BinaryOperator *B = dyn_cast<BinaryOperator>(S);
+    const UnaryOperator *U = dyn_cast<UnaryOperator>(S);
+    return (B && B->isAssignmentOp() && isOutside(B->getLHS())) || (U && U->isIncrementDecrementOp() && isOutside(U->getSubExpr()));
+  });
+}
+
+bool isGenerator(const FunctionDecl *F) {
+  return changesState(F) && anyStatement(F, [](const Stmt *S) {
+           const BinaryOperator *B = dyn_cast<BinaryOperator>(S);
+           return B && llvm::is_contained({BO_Mul, BO_MulAssign, BO_Xor, BO_XorAssign}, B->getOpcode());
+         });
+}
+
+bool isDrawn(const Expr *E) {
+  const CallExpr *C = dyn_cast<CallExpr>(E->IgnoreParenCasts());
+  const FunctionDecl *F = C ? C->getDirectCallee() : nullptr;
+  return F && isGenerator(F);
+}
+
+/// All statements of \p F are of one of these kinds.
+template <typename... Kinds> static bool hasOnly(const FunctionDecl *F) {
+  const FunctionDecl *Definition = nullptr;
+  return F->hasBody(Definition) && llvm::all_of(Definition->getBody()->children(), [](const Stmt *S) { return isa<Kinds...>(S); });
+}
+
+bool onlyReturns(const FunctionDecl *F) { return hasOnly<DeclStmt, ReturnStmt>(F); }
+
+bool isFormula(const FunctionDecl *F) { return hasOnly<DeclStmt, ReturnStmt, IfStmt, WhileStmt, ForStmt>(F); }
+
+} // namespace restride

@@ -1,0 +1,27 @@
+// What functions of the host return, and whether a call of one can be computed.
+#pragma once
+
+#include "clang/AST/Decl.h"
+#include "clang/AST/Expr.h"
+
+namespace restride {
+
+/// What the last statement of \p F returns; null: it returns nothing, or the body is not seen.
+const clang::Expr *lastReturned(const clang::FunctionDecl *F);
+
+/// Nothing stands in front of that but variables and other returns.
+bool onlyReturns(const clang::FunctionDecl *F);
+
+/// It is computed by its last statement alone, from variables that are initialised once, or change in a loop.
+bool isFormula(const clang::FunctionDecl *F);
+
+/// \p F changes something that is there before and after a call of it.
+bool changesState(const clang::FunctionDecl *F);
+
+/// And goes on from there, not just to the next number: it draws one at random.
+bool isGenerator(const clang::FunctionDecl *F);
+
+/// \p E is what a generator gives, `draw()`.
+bool isDrawn(const clang::Expr *E);
+
+} // namespace restride
