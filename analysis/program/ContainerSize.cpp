@@ -157,10 +157,10 @@ std::optional<Estimate> Evaluator::containerSize(const ValueDecl *D, Frame In) c
     const llvm::ArrayRef<const Expr *> Given = P ? givenTo(P, Facts) : llvm::ArrayRef<const Expr *>();
     return Given.size() == 1 ? initialSize(Given.front(), In.deeper()) : std::nullopt;
   }
-  const bool Remember = !In.Callee && Trial.empty() && Sampled.empty();
-  if (auto At = Containers.find(D); At != Containers.end() && (Remember || !At->second))
+  const bool Remember = !In.Callee && Trial.empty();
+  if (auto At = Known.Containers.find(D); At != Known.Containers.end() && (Remember || !At->second))
     return At->second;
-  Containers[D] = std::nullopt; // for (i = 0; i < v.size(); ++i) v.push_back(i): not through itself
+  Known.Containers[D] = std::nullopt; // for (i = 0; i < v.size(); ++i) v.push_back(i): not through itself
   std::optional<Estimate> Size;
   if (const VarDecl *V = dyn_cast<VarDecl>(D)) {
     if (V->getInit())
@@ -176,9 +176,9 @@ std::optional<Estimate> Evaluator::containerSize(const ValueDecl *D, Frame In) c
   if (Size)
     Size->Assumed = true;
   if (Remember)
-    Containers[D] = Size;
+    Known.Containers[D] = Size;
   else
-    Containers.erase(D);
+    Known.Containers.erase(D);
   return Size;
 }
 

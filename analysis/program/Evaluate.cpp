@@ -58,14 +58,14 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
   for (const auto *Now : {&Trial, &Sampled})
     if (auto At = Now->find(V); At != Now->end())
       return EstimateOf<T>{T(At->second.Value), At->second.Assumed};
-  auto &Known = [&]() -> auto & {
+  auto known = [&]() -> auto & {
     if constexpr (std::is_same_v<T, double>)
-      return Reals;
+      return Known.Reals;
     else
-      return Integers;
-  }();
-  if (auto At = Known.find(V); At != Known.end() && !In.Callee && Sampled.empty())
-    return At->second;
+      return Known.Integers;
+  };
+  if (auto At = known().find(V); At != known().end() && !In.Callee && (At->second.Value || In.Depth >= At->second.Depth))
+    return At->second.Value;
   const VarDecl *Definition = nullptr;
   const Expr *Init = V->getAnyInitializer(Definition);
   std::optional<EstimateOf<T>> Value = Init ? value<T>(Init, In.deeper()) : std::nullopt;
@@ -87,9 +87,8 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
       Value = grown(V, *Value, In);
     Value->Assumed = true;
   }
-  constexpr unsigned Shallow = 8; // from further down, it may be the depth that ends it
-  if (!In.Callee && Trial.empty() && Sampled.empty() && (Value || In.Depth <= Shallow))
-    Known[V] = Value;
+  if (!In.Callee && Trial.empty())
+    known()[V] = {Value, In.Depth};
   return Value;
 }
 

@@ -112,10 +112,18 @@ private:
 
   clang::ASTContext &Context;
   const UnitFacts &Facts;
-  /// Variables outside of calls that were evaluated: `b = a + a; c = b + b; …` looks at each once.
-  mutable std::map<const clang::VarDecl *, std::optional<Estimate>> Integers;
-  mutable std::map<const clang::VarDecl *, std::optional<RealEstimate>> Reals;
-  mutable std::map<const clang::ValueDecl *, std::optional<Estimate>> Containers; ///< and how many elements they have
+  /// A variable as it was evaluated in a depth of expressions: where that failed, less depth may do.
+  template <typename T> struct Evaluated {
+    std::optional<EstimateOf<T>> Value;
+    unsigned Depth = 0;
+  };
+  /// What was evaluated outside of calls: `b = a + a; c = b + b; …` looks at each variable once.
+  struct Values {
+    std::map<const clang::VarDecl *, Evaluated<int64_t>> Integers;
+    std::map<const clang::VarDecl *, Evaluated<double>> Reals;
+    std::map<const clang::ValueDecl *, std::optional<Estimate>> Containers; ///< and how many elements they have
+  };
+  mutable Values Known; ///< in the trip of a loop that Sampled says
   mutable std::optional<std::map<const clang::ValueDecl *, std::map<const clang::ParmVarDecl *, double>>> GivenTo; ///< containers, by reference, and how often
   mutable std::map<const clang::VarDecl *, Estimate> Sampled; ///< a counter in one of its trips, while what depends on it is evaluated
   mutable std::map<const clang::VarDecl *, Estimate> Trial; ///< in a loop that is being followed

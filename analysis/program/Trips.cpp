@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 using namespace clang;
 
@@ -129,11 +130,14 @@ double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx, bool *Counted) c
   double Times = 0;
   if (Count && Count->Trips > 1 && Count->Trips < uint64_t(MostTrips) && std::abs(double(Count->First)) < MostTrips && std::abs(double(Count->Step)) < LargestStep) {
     Loops.pop_back();
+    const Values Outside = std::exchange(Known, {});
     for (unsigned I = 0; I < Samples; ++I) {
       Sampled[Count->Counter] = {Count->First + Count->Step * int64_t(Count->Trips * (2 * I + 1) / (2 * Samples)), true};
       Times += product() * double(Count->Trips) / Samples;
+      Known = {};
     }
     Sampled.clear();
+    Known = Outside;
   } else {
     Times = product();
   }

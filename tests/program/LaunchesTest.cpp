@@ -172,6 +172,15 @@ TEST(Launches, knowTheSizeOfAVector) {
   EXPECT_EQ(argument("std::vector<int> v; auto add = [&] { v.push_back(1); }; for (int i = 0; i < n; ++i) add();" + Launch), std::nullopt);
 }
 
+TEST(Launches, lookAtEachVariableOnceInEachTrip) {
+  std::string Chain = "int v0 = n;"; // twice as much to look at with each, and deeper than is followed
+  for (int I = 1; I < 60; ++I)
+    Chain += "int v" + std::to_string(I) + " = v" + std::to_string(I - 1) + " + v" + std::to_string(I - 1) + " % 3;";
+  const std::string Loops = "for (int i = 0; i < 10; ++i) for (int j = 0; j < ";
+  EXPECT_EQ(argument(Chain + Loops + "v59; ++j) k<<<1, 32>>>(d, 4);"), 4);
+  EXPECT_EQ(argument(Chain + Loops + "i + v5 % 7; ++j) k<<<1, 32>>>(d, v5);"), 1007);
+}
+
 TEST(Launches, knowTheSizeOfAVectorThatATriangleFills) {
   const std::string Launch = "k<<<1, 32>>>(d, (int)v.size());";
   EXPECT_EQ(argument("std::vector<int> v; for (int y = 0; y < 80; ++y) for (int x = 0; x < y; ++x) v.push_back(x);" + Launch), 3200); // 3160
@@ -523,8 +532,10 @@ TEST(Launches, findPointersInStructsInStructs) {
     })");
   ASSERT_EQ(P.Candidates.size(), 1u);
   for (const KernelParameter &K : P.Candidates[0].Kernels)
-    if (K.Struct)
-      EXPECT_TRUE(K.Struct == 1u && K.Offset == 32) << *K.Struct << ' ' << K.Offset;
+    if (K.Struct) {
+      EXPECT_EQ(K.Struct, 1u);
+      EXPECT_EQ(K.Offset, 32u);
+    }
 }
 
 TEST(Copies, countTheirBytesAndTheLoopsAroundThem) {
