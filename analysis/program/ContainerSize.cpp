@@ -99,7 +99,7 @@ std::vector<Evaluator::ContainerName> Evaluator::namesOf(const ValueDecl *Contai
       if (P->getType()->isReferenceType() && isContainer(P->getType().getNonReferenceType()))
         for (const Expr *Argument : Arguments)
           if (const ValueDecl *D = containerOf(Argument))
-            (*GivenTo)[D][P] += timesExecuted(Argument, Context);
+            (*GivenTo)[D][P] += timesExecuted(Argument);
   }
   std::vector<ContainerName> Names = {{Container, 1}};
   for (size_t I = 0; I < Names.size(); ++I)
@@ -136,7 +136,7 @@ std::optional<Estimate> Evaluator::resizedTo(const ValueDecl *D, std::optional<E
       continue;
     }
     bool Counted = std::isfinite(Name.Times) && !firstAround(C, Context, [](const Stmt *S) { return isa<LambdaExpr>(S); });
-    Appended += timesExecuted(C, Context, &Counted) * Name.Times;
+    Appended += timesExecuted(C, &Counted) * Name.Times;
     if (!Counted)
       return Reserved;
   }

@@ -118,17 +118,13 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
     return std::nullopt;
   const Expr *Returned = lastReturned(F);
   if constexpr (std::is_same_v<T, double>)
-    if (isGenerator(F) && C->getNumArgs() == (isa<CXXOperatorCallExpr>(C) ? 1 : 0)) // from 0 to 1, most likely
+    if (isGenerator(F) && argumentsOf(C).empty()) // from 0 to 1, most likely
       return RealEstimate{0.5, true};
   if (!Returned || !isFormula(F) || changesState(F))
     return std::nullopt;
-  llvm::ArrayRef<const Expr *> Arguments(C->getArgs(), C->getNumArgs());
+  const llvm::ArrayRef<const Expr *> Arguments = argumentsOf(C);
   const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C);
-  const Expr *Object = Member ? Member->getImplicitObjectArgument() : nullptr;
-  if (isa<CXXOperatorCallExpr>(C) && isa<CXXMethodDecl>(F)) {
-    Object = Arguments.front();
-    Arguments = Arguments.drop_front();
-  }
+  const Expr *Object = Member ? Member->getImplicitObjectArgument() : Arguments.size() < C->getNumArgs() ? C->getArg(0) : nullptr;
   std::optional<EstimateOf<T>> Value = value<T>(Returned, In.into(F, Arguments, Object));
   if (Value && !onlyReturns(F)) // "if (n < 1) return 0;"
     Value->Assumed = true;

@@ -36,7 +36,7 @@ public:
   void dimensions(const clang::Expr *E, uint64_t Out[3], bool &Assumed) const { dimensions(E, Out, Assumed, Frame()); }
   /// How often the loops around \p E run it; loops that cannot be counted
   /// count as UnknownLoopTrips, and make \p Counted false.
-  double timesExecuted(const clang::Stmt *E, clang::ASTContext &Context, bool *Counted = nullptr) const;
+  double timesExecuted(const clang::Stmt *E, bool *Counted = nullptr) const;
   /// The same in all calls of the function, or lambda, that it stands in.
   double timesInAllCalls(const clang::Stmt *E) const;
 

@@ -201,8 +201,7 @@ uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
   const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
   if (!F)
     return unknown(C);
-  const CXXOperatorCallExpr *Operator = dyn_cast<CXXOperatorCallExpr>(C);
-  const unsigned FirstArgument = Operator && isa<CXXMethodDecl>(F) ? 1 : 0; // behind a lambda's object
+  const llvm::ArrayRef<const Expr *> Arguments = argumentsOf(C);
   llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
   if ((Name == "min" || Name == "max") && C->getNumArgs() == 2) {
     const uint32_t A = add(C->getArg(0), Depth), B = add(C->getArg(1), Depth), Less = binary(FillNode::Op::Less, A, B);
@@ -213,13 +212,13 @@ uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
     return typed(C->getType(), FillNode::Op::Select, binary(FillNode::Op::Less, A, Zero), binary(FillNode::Op::Sub, Zero, A), A);
   }
   const Expr *Value = F->hasBody(Definition) ? returned(Definition) : nullptr;
-  const bool IsLambda = FirstArgument && cast<CXXMethodDecl>(F)->getParent()->isLambda();
+  const bool IsLambda = Arguments.size() < C->getNumArgs() && cast<CXXMethodDecl>(F)->getParent()->isLambda();
   if (!Value || !Value->getType()->isIntegralOrEnumerationType() || (isa<CXXMethodDecl>(F) && !IsLambda))
     return unknown(C);
   std::map<const VarDecl *, uint32_t> Inner;
-  for (unsigned I = 0; I < Definition->getNumParams() && I + FirstArgument < C->getNumArgs(); ++I)
+  for (unsigned I = 0; I < Definition->getNumParams() && I < Arguments.size(); ++I)
     if (Definition->getParamDecl(I)->getType().getNonReferenceType()->isIntegralOrEnumerationType())
-      Inner[Definition->getParamDecl(I)] = add(C->getArg(I + FirstArgument), Depth + 1);
+      Inner[Definition->getParamDecl(I)] = add(Arguments[I], Depth + 1);
   std::swap(Parameters, Inner);
   Varying.clear(); // a function's variables follow from its parameters
   if (IsLambda) // sees what is around it

@@ -7,6 +7,11 @@ using namespace clang;
 
 namespace restride {
 
+llvm::ArrayRef<const Expr *> argumentsOf(const CallExpr *C) {
+  const bool HasObject = isa<CXXOperatorCallExpr>(C) && isa_and_nonnull<CXXMethodDecl>(C->getDirectCallee());
+  return llvm::ArrayRef<const Expr *>(C->getArgs(), C->getNumArgs()).drop_front(HasObject);
+}
+
 const Expr *lastReturned(const FunctionDecl *F) {
   const FunctionDecl *Definition = nullptr;
   const CompoundStmt *Body = F->hasBody(Definition) ? dyn_cast<CompoundStmt>(Definition->getBody()) : nullptr;

@@ -6,6 +6,9 @@
 
 namespace restride {
 
+/// What \p C gives its function's parameters: not the object of an operator that is a member.
+llvm::ArrayRef<const clang::Expr *> argumentsOf(const clang::CallExpr *C);
+
 /// What the last statement of \p F returns; null: it returns nothing, or the body is not seen.
 const clang::Expr *lastReturned(const clang::FunctionDecl *F);
 

@@ -95,12 +95,12 @@ double Evaluator::tripsOf(const Stmt *Loop, bool &Counted) const {
   return Do && Do->getCond()->isIntegerConstantExpr(Context) ? 1 : unknown();
 }
 
-double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx, bool *Counted) const {
+double Evaluator::timesExecuted(const Stmt *S, bool *Counted) const {
   llvm::SmallVector<const Stmt *, 4> Loops; // the outermost last
   DynTypedNode Node = DynTypedNode::create(*S);
   const Stmt *Child = S;
   for (unsigned Depth = 0; Depth < 1000; ++Depth) {
-    auto Parents = Ctx.getParents(Node);
+    auto Parents = Context.getParents(Node);
     if (Parents.empty() || Parents[0].get<FunctionDecl>())
       break;
     Node = Parents[0];
@@ -130,14 +130,14 @@ double Evaluator::timesExecuted(const Stmt *S, ASTContext &Ctx, bool *Counted) c
   double Times = 0;
   if (Count && Count->Trips > 1 && Count->Trips < uint64_t(MostTrips) && std::abs(double(Count->First)) < MostTrips && std::abs(double(Count->Step)) < LargestStep) {
     Loops.pop_back();
-    const Values Outside = std::exchange(Known, {});
+    Values Outside = std::exchange(Known, {});
     for (unsigned I = 0; I < Samples; ++I) {
       Sampled[Count->Counter] = {Count->First + Count->Step * int64_t(Count->Trips * (2 * I + 1) / (2 * Samples)), true};
       Times += product() * double(Count->Trips) / Samples;
       Known = {};
     }
     Sampled.clear();
-    Known = Outside;
+    Known = std::move(Outside);
   } else {
     Times = product();
   }
@@ -208,6 +208,6 @@ double Evaluator::timesCalled(const FunctionDecl *F) const {
   return Called[F] = std::min(Most, Times);
 }
 
-double Evaluator::timesInAllCalls(const Stmt *S) const { return timesExecuted(S, Context) * timesCalled(functionAround(S, Context)); }
+double Evaluator::timesInAllCalls(const Stmt *S) const { return timesExecuted(S) * timesCalled(functionAround(S, Context)); }
 
 } // namespace restride

@@ -22,14 +22,13 @@ static bool keepsOrder(const MicroOp &Op, const Instruction &I) {
   case Opcode::Min:
   case Opcode::Max:
     return true;
-  case Opcode::Shl:
-  case Opcode::Shr:
-    return llvm::any_of(I.Src, IsSmall);
   case Opcode::And: // also of all but the place in a tile, and where 32 bits become 64
     return llvm::any_of(I.Src, [&](const Operand &O) {
       const bool IsTile = O.Imm < 0 && llvm::isPowerOf2_64(0 - uint64_t(O.Imm));
       return IsSmall(O) || (O.K == Operand::Immediate && (IsTile || O.Imm == UINT32_MAX));
     });
+  case Opcode::Shl:
+  case Opcode::Shr:
   case Opcode::Or:
   case Opcode::Bfe:
   case Opcode::Bfi:
@@ -43,7 +42,7 @@ static bool keepsOrder(const MicroOp &Op, const Instruction &I) {
   }
 }
 
-/// Also where its address was moved to a register before, as of members of a struct. With the offset in it.
+/// Also where its address was moved to a register before, as of members of a struct.
 std::pair<const ParameterSlot *, uint64_t> Program::parameterOf(const MicroOp &Load) const {
   Slot At = Load.Address;
   if (At >= 0 && At < Slot(Registers)) {
@@ -76,13 +75,12 @@ void Program::findTargets() {
       for (unsigned At : Writes[size_t(R)]) {
         const MicroOp &Op = Ops[At];
         if (Op.Op == Opcode::Ld || (Op.Op == Opcode::Cvt && Op.SrcFloat && !Op.Float)) {
-          Data.insert(Op.FirstDest + size_t(std::find(&Slots[Op.FirstDest], &Slots[Op.FirstDest] + Op.DestCount, R) - &Slots[Op.FirstDest]));
+          Data.insert(Op.FirstDest + partOf(Op, R));
           Converted &= Op.Op == Opcode::Cvt;
         } else if (Op.Op != Opcode::LdParam) {
           Ordered &= keepsOrder(Op, F.Body[At]);
         } else if (const auto [P, Offset] = parameterOf(Op); P && Op.ElementBytes == 8 && (P->IsPointer || Op.IsPointer)) {
-          const uint64_t Part = uint64_t(std::find(&Slots[Op.FirstDest], &Slots[Op.FirstDest] + Op.DestCount, R) - &Slots[Op.FirstDest]);
-          Pointers.insert({int16_t(P->Position), uint16_t(Offset / 8 + Part)});
+          Pointers.insert({int16_t(P->Position), uint16_t(Offset / 8 + partOf(Op, R))});
         }
       }
     if (Pointers.size() == 1 && Data.size() > 1 && Data.size() <= 3 && Converted) { // coordinates: (z * height + y) * width + x

@@ -226,8 +226,13 @@ private:
   /// Registers that \p Register is computed from, itself included; as far as a
   /// bounds check goes.
   std::vector<int> registersBehind(int Register, bool ThroughFloats = true) const;
+  /// Those of them that loads bring, and with \p Converted those that are made of floating-point values.
+  std::vector<int> dataBehind(int Register, bool Converted) const;
   std::vector<GivenWord> givenBehind(int Register) const;
-  /// The parameter that \p Load, a LdParam, reads; null: not plain to see.
+  /// Which of the destinations of \p Op the register \p R is.
+  size_t partOf(const MicroOp &Op, int R) const { return size_t(llvm::find(destinations(Op), R) - destinations(Op).begin()); }
+  llvm::ArrayRef<Slot> destinations(const MicroOp &Op) const { return llvm::ArrayRef(Slots).slice(Op.FirstDest, Op.DestCount); }
+  /// The parameter that \p Load, a LdParam, reads, and the offset in it; null: not plain to see.
   std::pair<const ParameterSlot *, uint64_t> parameterOf(const MicroOp &Load) const;
   bool isMultiplied(int Register) const;
   void findSkippedLoop(unsigned Block, BranchInfo &Info, int Guard) const;

@@ -45,6 +45,14 @@ std::vector<int> Program::registersBehind(int Register, bool ThroughFloats) cons
   return Out;
 }
 
+std::vector<int> Program::dataBehind(int Register, bool Converted) const {
+  std::vector<int> Out = registersBehind(Register);
+  llvm::erase_if(Out, [&](int R) {
+    return llvm::none_of(Writes[size_t(R)], [&](unsigned At) { return Ops[At].Op == Opcode::Ld || (Converted && Ops[At].Op == Opcode::Cvt && Ops[At].SrcFloat); });
+  });
+  return Out;
+}
+
 std::vector<GivenWord> Program::givenBehind(int Register) const {
   std::vector<GivenWord> Out;
   for (int R : registersBehind(Register))
@@ -53,9 +61,7 @@ std::vector<GivenWord> Program::givenBehind(int Register) const {
       const bool Gives = Op.Op == Opcode::LdParam || (Op.Op == Opcode::Ld && Op.Mem == Space::Const);
       if (!Gives || Op.Address < Slot(Registers))
         continue;
-      const auto Loaded = llvm::ArrayRef(Slots).slice(Op.FirstDest, Op.DestCount);
-      const uint64_t Part = uint64_t(llvm::find(Loaded, R) - Loaded.begin());
-      Out.push_back({Constants[size_t(Op.Address) - Registers].Value + uint64_t(Op.Offset) + Part * Op.ElementBytes, Op.ElementBytes});
+      Out.push_back({Constants[size_t(Op.Address) - Registers].Value + uint64_t(Op.Offset) + partOf(Op, R) * Op.ElementBytes, Op.ElementBytes});
     }
   return Out;
 }
@@ -69,14 +75,7 @@ void Program::findSkippedLoop(unsigned Block, BranchInfo &Info, int Guard) const
   if (Meet != Info.Taken && Meet != Info.Next)
     return;
   const unsigned Side = Meet == Info.Taken ? Info.Next : Info.Taken;
-  auto Loads = [&](int Register) {
-    std::vector<int> Out;
-    for (int R : registersBehind(Register))
-      if (llvm::any_of(Writes[size_t(R)], [&](unsigned At) { return Ops[At].Op == Opcode::Ld; }))
-        Out.push_back(R);
-    return Out;
-  };
-  const std::vector<int> Asked = Loads(Guard);
+  const std::vector<int> Asked = dataBehind(Guard, /*Converted=*/false);
   auto decides = [&](const std::vector<int> &Loaded) {
     return llvm::any_of(Asked, [&](int R) { return llvm::is_contained(Loaded, R); });
   };
@@ -84,10 +83,10 @@ void Program::findSkippedLoop(unsigned Block, BranchInfo &Info, int Guard) const
     if (C.Loops[L].Parent != C.LoopOf[Block] || !C.dominates(Side, C.Loops[L].Header))
       continue;
     const std::optional<ExitTest> &Test = Loops[L].Inductions.Test;
-    const bool Counts = Test && (decides(Loads(Test->Counter)) || decides(Loads(Loops[L].Bound)));
+    const bool Counts = Test && (decides(dataBehind(Test->Counter, false)) || decides(dataBehind(Loops[L].Bound, false)));
     Info.GoesOnAsIn = !Counts && llvm::any_of(C.Loops[L].Blocks, [&](unsigned B) {
       const Instruction &Last = F.Body[C.Blocks[B].End - 1];
-      return Last.Op == Opcode::Bra && Last.Guard >= 0 && leavesLoop(C, C.Loops[L], B) && decides(Loads(Last.Guard));
+      return Last.Op == Opcode::Bra && Last.Guard >= 0 && leavesLoop(C, C.Loops[L], B) && decides(dataBehind(Last.Guard, false));
     });
     if (Counts || Info.GoesOnAsIn)
       Info.SkipsLoop = Meet == Info.Taken ? 1 : 2;

@@ -41,17 +41,10 @@ std::vector<Program::LoadedPart> Program::loadsBehind(int Register) const {
 
 /// `for (z = max(c - 1, 0); z <= min(c + 1, n - 1); ++z)`: whatever c is, that is three times.
 void Program::findTied() {
-  auto dataBehind = [&](int Register) {
-    std::vector<int> Out;
-    for (int R : registersBehind(Register))
-      if (llvm::any_of(Writes[size_t(R)], [&](unsigned At) { return Ops[At].Op == Opcode::Ld || (Ops[At].Op == Opcode::Cvt && Ops[At].SrcFloat); }))
-        Out.push_back(R);
-    return Out;
-  };
   for (LoopInfo &L : Loops) {
     if (!L.Inductions.Test || L.Runs)
       continue;
-    const std::vector<int> First = dataBehind(L.Inductions.Test->Counter), Bound = dataBehind(L.Bound);
+    const std::vector<int> First = dataBehind(L.Inductions.Test->Counter, /*Converted=*/true), Bound = dataBehind(L.Bound, true);
     L.Tied = !Bound.empty() && llvm::all_of(Bound, [&](int R) { return llvm::is_contained(First, R); });
   }
 }

@@ -140,7 +140,7 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
   if (Descends)
     Unknown = 0;
   if (const LoopInfo &L = P.Loops[Info.ExitLoop]; Unknown && Info.IsCounted && (L.Tied || (L.Runs && Memory.tookMeanRuns()))) {
-    Stay = (Stay & ~Unknown) | stayByCount(L, Unknown); // of whatever run
+    Stay = (Stay & ~Unknown) | stayByCount(L, Unknown); // whichever run, or place, it is of
     Unknown = 0;
   }
   if (Unknown)
