@@ -33,6 +33,19 @@ static int64_t inType(const FillNode &N, uint64_t V) {
   return int64_t(V);
 }
 
+/// \p A / \p B, or the remainder, of the type that \p N has.
+static uint64_t divided(const FillNode &N, int64_t A, int64_t B) {
+  const bool Rest = N.What == FillNode::Op::Rem;
+  if (!N.Signed && B != 0)
+    return Rest ? uint64_t(A) % uint64_t(B) : uint64_t(A) / uint64_t(B);
+  if (B == 0 || B == -1)
+    return Rest ? 0 : -uint64_t(A);
+  return Rest ? A % B : A / B;
+}
+
+/// Numbers of 64 bits whose first bit is no sign.
+static bool isWide(const FillNode &N) { return N.Bits == 64 && !N.Signed; }
+
 static uint64_t mix(uint64_t X) { return llvm::xxh3_64bits({reinterpret_cast<const uint8_t *>(&X), sizeof(X)}); }
 
 int64_t Fill::value(const std::vector<uint64_t> &Trips) const {
@@ -53,14 +66,14 @@ int64_t Fill::value(const std::vector<uint64_t> &Trips) const {
     case FillNode::Op::Add: Out = uint64_t(A) + B; break;
     case FillNode::Op::Sub: Out = uint64_t(A) - B; break;
     case FillNode::Op::Mul: Out = uint64_t(A) * B; break;
-    case FillNode::Op::Div: Out = B == 0 || B == -1 ? -uint64_t(A) : A / B; break;
-    case FillNode::Op::Rem: Out = B == 0 || B == -1 ? 0 : A % B; break;
+    case FillNode::Op::Div:
+    case FillNode::Op::Rem: Out = divided(N, A, B); break;
     case FillNode::Op::And: Out = A & B; break;
     case FillNode::Op::Or: Out = A | B; break;
     case FillNode::Op::Xor: Out = A ^ B; break;
     case FillNode::Op::Shl: Out = uint64_t(A) << (B & 63); break;
-    case FillNode::Op::Shr: Out = A >> (B & 63); break;
-    case FillNode::Op::Less: Out = A < B; break;
+    case FillNode::Op::Shr: Out = isWide(N) ? uint64_t(A) >> (B & 63) : uint64_t(A >> (B & 63)); break;
+    case FillNode::Op::Less: Out = isWide(Nodes[N.A]) && isWide(Nodes[N.B]) ? uint64_t(A) < uint64_t(B) : A < B; break;
     case FillNode::Op::Equal: Out = A == B; break;
     case FillNode::Op::Select: Out = A ? B : V[N.C]; break;
     case FillNode::Op::Convert: Out = A; break;

@@ -31,6 +31,17 @@ static void printDiagnostic(const Report::Place &At, StringRef Level, raw_ostrea
   OS << Text << '\n';
 }
 
+/// Why a candidate that could be laid out anew keeps its layout.
+static std::string reasonToStay(const Report::Candidate &C, StringRef Gpu) {
+  auto total = [](const Report::Variant &V) { return V.PredictedCycles + V.ConversionCycles; };
+  const Report::Variant &Fastest =
+      *min_element(C.Variants, [&](const Report::Variant &A, const Report::Variant &B) { return total(A) < total(B); });
+  double Speedup = total(Fastest) > 0 ? total(C.Variants.front()) / total(Fastest) : 1;
+  if (Speedup < 1.005) // 1.00x in the table
+    return ("no layout is predicted to be faster on " + Gpu).str();
+  return formatv("{0} is predicted {1:f2}x on {2}, less than MinSpeedup or than what launches vary by", Fastest.Layout, Speedup, Gpu);
+}
+
 /// What became of a candidate, as the end of "array of 'P' ('p') ...".
 static std::string outcome(const Report::Candidate &C, StringRef Gpu) {
   std::string Speedup = formatv("predicted {0:f2}x on {1}", C.PredictedSpeedup, Gpu);
@@ -38,9 +49,7 @@ static std::string outcome(const Report::Candidate &C, StringRef Gpu) {
   case Report::Status::Kept:
     if (C.Variants.empty() && !C.Winner.empty())
       return "is kept as the configuration says";
-    return (C.Variants.empty() ? "can be laid out anew"
-                               : "stays as it is: no layout is predicted to be faster on " + Gpu)
-        .str();
+    return C.Variants.empty() ? "can be laid out anew" : "stays as it is: " + reasonToStay(C, Gpu);
   case Report::Status::Rewritten:
     return "is faster as " + C.Winner + ": " + Speedup;
   case Report::Status::Forced:
@@ -57,7 +66,7 @@ static std::string groupOutcome(const Report::Candidate &C, StringRef Gpu) {
   switch (C.Outcome) {
   case Report::Status::Kept:
     return C.Variants.empty() ? "can be one array of '" + C.Name + "'"
-                              : ("stay as they are: no layout is predicted to be faster on " + Gpu).str();
+                              : "stay as they are: " + reasonToStay(C, Gpu);
   case Report::Status::Rewritten:
     return "are faster as" + As + ": " + Speedup;
   case Report::Status::Forced:

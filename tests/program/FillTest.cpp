@@ -44,6 +44,19 @@ TEST(Fill, computesInTheTypesOfTheSource) {
   EXPECT_EQ(F.value({0, 0}), 0) << "no crash";
 }
 
+TEST(Fill, takesTheFirstBitOfUnsignedNumbersForNoSign) {
+  const FillNode Big = {Op::Constant, 64, false, -8}; // 2^64 - 8
+  Fill F = columns({Big, constant(1000), of(Op::Rem, 0, 1, 64, false)});
+  EXPECT_EQ(F.value({0, 0}), int64_t(-8ull % 1000));
+  F.Nodes[2].What = Op::Div;
+  EXPECT_EQ(F.value({0, 0}), int64_t(-8ull / 1000));
+  F.Nodes[2].What = Op::Shr;
+  F.Nodes[1].Value = 40;
+  EXPECT_EQ(F.value({0, 0}), (1 << 24) - 1);
+  F.Nodes = {Big, {Op::Constant, 64, false, 5}, of(Op::Less, 0, 1)};
+  EXPECT_EQ(F.value({0, 0}), 0);
+}
+
 TEST(Fill, drawsWhatIsUnknownOncePerPlace) {
   Fill F = columns({unknown(32, true), constant(8), of(Op::Rem, 0, 1)});
   std::set<int64_t> Seen;

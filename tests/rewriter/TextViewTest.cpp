@@ -77,6 +77,17 @@ TEST(TextView, saysWhatBecameOfParallelArrays) {
             "sim.cu:12:8: remark: parallel arrays 'd_x, d_y' stay as they are: no layout is predicted to be faster on h200 [restride]");
 }
 
+TEST(TextView, saysWhatAGainThatIsTooSmallIs) {
+  Report R = report();
+  R.Candidates[0].Outcome = Report::Status::Kept;
+  EXPECT_EQ(llvm::StringRef(print(R)).split('\n').first,
+            "sim.cu:12:8: remark: array of 'Particle' ('d_particles') stays as it is: soa is predicted 1.43x on h200, less than MinSpeedup or "
+            "than what launches vary by [restride]");
+  R.Candidates[0].Variants[1].PredictedCycles = R.Candidates[0].Variants[0].PredictedCycles;
+  EXPECT_EQ(llvm::StringRef(print(R)).split('\n').first,
+            "sim.cu:12:8: remark: array of 'Particle' ('d_particles') stays as it is: no layout is predicted to be faster on h200 [restride]");
+}
+
 TEST(TextView, saysWhatBecameOfACandidate) {
   Report R = report();
   R.Candidates[0].Variants.clear();
