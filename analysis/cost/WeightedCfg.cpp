@@ -62,7 +62,7 @@ static void assumeTrips(WeightedCfg &G, const ptx::ControlFlow &C, unsigned Inde
     return;
   const double Assumed = double(ptx::ExecuteLimits().DataLoopTrips);
   const bool Search = any_of(Traces, [&](const ptx::WarpTrace *T) { return T->Loops[Index].Search; });
-  if (!Search && L.Trips < Assumed && any_of(Traces, [](const ptx::WarpTrace *T) { return T->Truncated; })) {
+  if (!Search && L.Trips < Assumed && any_of(Traces, [&](const ptx::WarpTrace *T) { return T->Loops[Index].Hurried; })) {
     for (unsigned B : C.Loops[Index].Blocks)
       G.Nodes[B].Weight *= Assumed / L.Trips;
     L.Trips = Assumed;

@@ -95,6 +95,8 @@ uint32_t AluUnit::tossed(uint32_t U) const {
   const bool IsRegister = First >= 0 && unsigned(First) < P.Registers;
   if (!U || P.isPlain(Op) || (IsRegister && P.FewBits[unsigned(First)]))
     return 0;
+  if (P.Chooses[size_t(&Op - P.Ops.data())]) // keys are no indices, and what is known of one says nothing of the other
+    return U;
   // Unknown integers lie in [0, Elements), like real indices: bounds checks,
   // signs and sentinels come out as written, and a few bits of a random number
   // are as random as a coin. Equality and thresholds mean something else in the

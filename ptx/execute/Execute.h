@@ -125,6 +125,7 @@ struct LoopTrips {
   uint64_t Executed = 0; ///< trips that ran
   double True = 0;       ///< trips without cutting short; equals Executed where the counter is not known
   bool Known = false;    ///< the loop was counted: True is exact
+  bool Hurried = false;  ///< a limit on effort ended it
   bool Walk = false;     ///< data end it, and it goes from element to element by what it loads (flow/Walk.h)
   bool Search = false;   ///< it looks for something (flow/Search.h)
   bool Runs = false;     ///< it was counted because runs of elements are taken to be as long as in the mean, but for what such lengths vary by

@@ -205,6 +205,7 @@ Program::Program(const Function &F, const ControlFlow &C)
   findRuns();
   findTied();
   decodeBranches();
+  findChoices();
   decodeSearches();
   Writes = {};
   orderBlocks();

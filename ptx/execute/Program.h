@@ -123,6 +123,8 @@ struct BranchInfo {
   bool IsCounted = false; ///< it is the ExitTest of ExitLoop
   bool IsMerged = false;  ///< its predicate is set in several places, or from what is, by the path taken
   std::vector<int> Inner; ///< loops in ExitLoop that change what decides it: how much, their trips say
+  /// `while (go && i < 2)`: registers that decide alone, each where it has this value, whatever the rest of the condition is.
+  std::vector<std::pair<int, bool>> Deciders;
   /// Leaves != 0: those that the predicate follows from.
   std::vector<GivenWord> Given;
   /// It only asks whether a loop runs at all. 1: the taken side skips the loop,
@@ -195,6 +197,8 @@ public:
   /// Per instruction: goes by places that are computed, though data chose among them; see Walk.h.
   llvm::BitVector Plain;
   bool isPlain(const MicroOp &Op) const { return Plain[size_t(&Op - Ops.data())]; }
+  /// Per instruction: a comparison of keys by which a descent chooses where it goes on.
+  llvm::BitVector Chooses;
   std::vector<std::string> Warnings;
 
 private:
@@ -203,7 +207,10 @@ private:
   MicroOp decode(unsigned Index, const llvm::BitVector &Pointers);
   void decodeBranches();
   void decodeLoops();
+  void findChoices();
   void decodeSearches();
+  /// Whether the instruction \p At compares which of two loaded numbers is greater.
+  bool ordersLoaded(unsigned At) const;
   void orderBlocks();
   void findRanges();
   void findClamps();
@@ -237,6 +244,7 @@ private:
   bool isMultiplied(int Register) const;
   void findSkippedLoop(unsigned Block, BranchInfo &Info, int Guard) const;
   void findChanges(unsigned Block, BranchInfo &Info, int Guard) const;
+  void findDeciders(unsigned Block, BranchInfo &Info, int Predicate, bool Value, bool Joined) const;
   int8_t bodyOf(unsigned Block, const BranchInfo &Info) const;
 
   llvm::DenseMap<uint64_t, Slot> LiteralSlot;

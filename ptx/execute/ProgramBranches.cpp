@@ -112,6 +112,25 @@ void Program::findChanges(unsigned Block, BranchInfo &Info, int Guard) const {
   }
 }
 
+/// That \p Predicate has \p Value decides \p Info's branch; \p Joined: whatever else it asks.
+void Program::findDeciders(unsigned Block, BranchInfo &Info, int Predicate, bool Value, bool Joined) const {
+  auto isSet = [&](Slot S) { return S >= 0 && unsigned(S) < Registers && Writes[size_t(S)].size() == 1; }; // and has not changed since
+  if (!isSet(Predicate))
+    return;
+  const MicroOp &Op = Ops[Writes[size_t(Predicate)][0]];
+  const bool Joins = Op.Op == (Value ? Opcode::Or : Opcode::And), Passes = Op.Op == Opcode::Not || (Op.Op == Opcode::Mov && Op.SrcCount == 1);
+  if (Joins || (Passes && isSet(Slots[Op.FirstSrc]))) {
+    for (unsigned S = 0; S < Op.SrcCount; ++S)
+      findDeciders(Block, Info, Slots[Op.FirstSrc + S], Value != ((Op.Op == Opcode::Not) != bool(Op.NegatedSources >> S & 1)), Joined || Joins);
+    return;
+  }
+  BranchInfo Alone;
+  Alone.ExitLoop = Info.ExitLoop;
+  findChanges(Block, Alone, Predicate);
+  if (Joined && !Alone.IsMerged && Alone.Inner.empty())
+    Info.Deciders.push_back({Predicate, Value});
+}
+
 /// The side that is not where both meet; of two such the one that comes first in the source.
 int8_t Program::bodyOf(unsigned Block, const BranchInfo &Info) const {
   if (Info.Next >= C.Blocks.size() || Info.Taken >= C.Blocks.size())
@@ -165,8 +184,11 @@ void Program::decodeBranches() {
       const std::optional<ExitTest> &Test = Loops[L].Inductions.Test;
       Info.IsCounted = Test && Test->Branch == Here.End - 1;
     }
-    if (Info.ExitLoop >= 0 && Last.Guard >= 0 && !Info.IsCounted)
+    if (Info.ExitLoop >= 0 && Last.Guard >= 0 && !Info.IsCounted) {
       findChanges(B, Info, Last.Guard);
+      for (bool Value : {false, true})
+        findDeciders(B, Info, Last.Guard, Value, /*Joined=*/false);
+    }
     if (Info.ExitLoop >= 0 || Last.Guard < 0)
       continue;
     if (Info.Leaves)
@@ -182,6 +204,13 @@ void Program::decodeBranches() {
 
 static uint32_t placeOf(const Loop &L, unsigned Block) {
   return uint32_t(llvm::lower_bound(L.Blocks, Block) - L.Blocks.begin());
+}
+
+bool Program::ordersLoaded(unsigned At) const {
+  const MicroOp &Op = Ops[At];
+  if (Op.Op != Opcode::Setp || Op.SrcFloat || Op.SrcCount < 2 || Op.Compare == Relation::Equal || Op.Compare == Relation::NotEqual)
+    return false;
+  return llvm::all_of(llvm::ArrayRef(Slots).slice(Op.FirstSrc, 2), [&](Slot S) { return !dataBehind(S, /*Converted=*/true).empty(); });
 }
 
 void Program::decodeLoops() {
@@ -224,6 +253,16 @@ void Program::decodeLoops() {
     if (T.Bits <= 32 && T.By.Terms.empty() && By >= 2 && By <= 16)
       Info.Unroll = uint64_t(By);
   }
+}
+
+void Program::findChoices() {
+  Chooses.resize(F.Body.size());
+  for (unsigned Number = 0; Number < C.Loops.size(); ++Number)
+    if (Loops[Number].Walks && Loops[Number].Walks->Decides)
+      for (unsigned B : C.Loops[Number].Blocks)
+        for (unsigned I = C.Blocks[B].Begin; I < C.Blocks[B].End; ++I)
+          if (!Plain[I] && ordersLoaded(I))
+            Chooses.set(I);
 }
 
 void Program::decodeSearches() {

@@ -34,6 +34,8 @@ private:
   uint32_t guarded(const MicroOp &Op, uint32_t Mask) const;
   void record(unsigned Index, Request &R);
 
+  /// Lanes that are known to have \p Value in the predicate \p Register.
+  uint32_t decided(int Register, bool Value) const;
   /// Lanes of \p Mask that take the branch, given those whose predicate holds.
   uint32_t decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, uint32_t Taken);
   /// Lanes that a branch which data decide sends one way, each with \p Probability.

@@ -108,6 +108,11 @@ uint32_t Warp::searchOn(const BranchInfo &Info) const {
   return drawLanes(Info, std::pow(S.goesOn(Place / Tests + 1), 1 / double(Tests)));
 }
 
+uint32_t Warp::decided(int Register, bool Value) const {
+  const uint32_t Holds = lowestBits(R.Values[Register]);
+  return (Value ? Holds : ~Holds) & ~R.Unknown[Register];
+}
+
 uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, uint32_t Taken) {
   if (Op.Guard < 0)
     return Mask;
@@ -124,6 +129,8 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
     Unknown = Mask;
   if (llvm::any_of(Info.Inner, [&](int L) { return Loops.endsByData(L); }))
     Unknown = Mask;
+  for (auto [Register, Value] : Info.Deciders)
+    Unknown &= ~decided(Register, Value);
   if (Info.ExitLoop < 0) {
     if (Unknown && Info.SkipsLoop)
       return enterLoop(Info, Op, Unknown, Taken);
@@ -147,7 +154,9 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
     Stay = stayOnData(Info, Stay, Unknown);
   else if (Info.IsCounted)
     Stay = stayInCounted(Info.ExitLoop, Stay);
-  if (Hurry && !Descends) // where a descent ends is asked for behind it
+  if (Hurry && !Descends && Stay) { // where a descent ends is asked for behind it
+    Loops.markHurried(Info.ExitLoop);
     Stay = 0;
+  }
   return Info.TakenExits ? Mask & ~Stay : Stay;
 }

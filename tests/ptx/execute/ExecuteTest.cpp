@@ -511,6 +511,26 @@ ret;)");
   EXPECT_EQ(K.run().Loops.at(0).Executed, 16u);
 }
 
+TEST(Execute, AFlagThatEndsALoopAloneCountsItsTrips) {
+  // for (int i = 0; i < 2; ++i) { if (p[i] > limit) break; }, as Clang writes it: first = true; do { go = first; first = false; … } while (!stop && go);
+  const Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.pred %p1, -1;
+LOOP: mov.pred %p2, %p1;
+mov.pred %p3, 0;
+ld.global.u32 %r1, [%rd1];
+setp.le.s32 %p4, %r1, %r2;
+@%p4 bra NEXT;
+mov.pred %p3, -1;
+NEXT: add.s64 %rd1, %rd1, 4;
+not.pred %p5, %p2;
+or.pred %p6, %p3, %p5;
+mov.pred %p1, 0;
+not.pred %p7, %p6;
+@%p7 bra LOOP;
+ret;)");
+  EXPECT_EQ(K.run().Loops.at(0).Executed, 2u);
+}
+
 TEST(Execute, ClampedDataSpreads) {
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
 mov.u32 %r1, %laneid;
@@ -659,6 +679,20 @@ TEST(Execute, ADescentPartsLevelByLevel) {
   ExecuteLimits Few;
   Few.MaxRequests = 4;
   EXPECT_EQ(K.run(L, 3, 2, Few).Loops.at(0).Executed, 12u) << "what stands behind it asks where it ended";
+}
+
+TEST(Execute, ADescentPartsWhereverItsKeysAre) {
+  // The same over integers: those of the table are known, and larger than what is looked up, any number of which no more is known.
+  std::string Text = Halves;
+  for (auto [From, To] : {std::pair("ld.global.f32 %f1", "ld.global.u32 %r11"), {"ld.global.f32 %f2", "ld.global.u32 %r12"}, {"setp.gt.f32 %p1, %f1, %f2", "setp.gt.u32 %p1, %r11, %r12"}})
+    Text.replace(Text.find(From), std::string(From).size(), To);
+  LaunchFacts L;
+  L.Arguments = {std::nullopt, 4096};
+  L.Known = {[](uint64_t Offset) { return Offset < 4096 * 4 ? std::optional(KnownInteger{int64_t(Offset) * 1000000}) : std::nullopt; }};
+  std::set<uint64_t> Ends;
+  const WarpTrace T = fromText(Text).run(L);
+  Ends.insert(T.Requests.back().Address.begin(), T.Requests.back().Address.end());
+  EXPECT_GT(Ends.size(), 24u);
 }
 
 /// A loop goes on while what was loaded says so, and asks it before its first trip.
