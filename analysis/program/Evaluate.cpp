@@ -84,7 +84,10 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
   };
   if (Value && !V->getType().isConstQualified() && mayChange()) {
     if constexpr (std::is_same_v<T, int64_t>)
-      Value = grown(V, *Value, In);
+      if (const std::optional<Estimate> Sum = addedUp(V, *Value, In))
+        Value = Sum;
+      else
+        Value = grown(V, *Value, In);
     Value->Assumed = true;
   }
   if (!In.Callee && Trial.empty())
@@ -297,6 +300,8 @@ std::optional<Estimate> Evaluator::integer(const Expr *E, Frame In) const {
       return std::nullopt;
     return applied(B->getOpcode(), *L, *R);
   }
+  if (const std::optional<Estimate> Sum = lastSum(E, In))
+    return Sum;
   const CallExpr *C = dyn_cast<CallExpr>(E);
   return C ? call<int64_t>(C, In) : std::nullopt;
 }

@@ -79,6 +79,11 @@ private:
   template <typename T> std::optional<EstimateOf<T>> variable(const clang::VarDecl *V, Frame In) const;
   /// What \p V, which began as \p Start, holds after the loop that only changes it; \p Start if there is none.
   std::optional<Estimate> grown(const clang::VarDecl *V, Estimate Start, Frame In) const;
+  // RunningSum.cpp
+  /// What \p V, which began as \p Start, holds after the loops that only add to it, and do other things too.
+  std::optional<Estimate> addedUp(const clang::VarDecl *V, Estimate Start, Frame In) const;
+  /// "begin[n]" after "begin[i + 1] = begin[i] + count(i);", the last of the sums.
+  std::optional<Estimate> lastSum(const clang::Expr *Element, Frame In) const;
   /// After "x *= 2", "++x" or "x = …".
   std::optional<Estimate> updated(const clang::Expr *Update, Estimate Old, Frame In) const;
   static std::optional<Estimate> applied(clang::BinaryOperatorKind Op, Estimate L, Estimate R);
@@ -128,6 +133,8 @@ private:
   mutable std::map<const clang::VarDecl *, Estimate> Sampled; ///< a counter in one of its trips, while what depends on it is evaluated
   mutable std::map<const clang::VarDecl *, Estimate> Trial; ///< in a loop that is being followed
   mutable std::map<const clang::FunctionDecl *, double> Called; ///< how often
+  mutable std::map<const clang::VarDecl *, std::vector<const clang::BinaryOperator *>> AssignedElements; ///< what its function assigns to them
+  mutable std::map<const clang::VarDecl *, unsigned> Summed; ///< arrays of sums while one of them is evaluated, and how often they were read
   mutable unsigned StepsLeft = 1 << 16;                     ///< of such loops, all together
   mutable unsigned PartsLeft = 1 << 18;                     ///< steps to parts of objects, all together
   mutable std::set<std::pair<const clang::Decl *, Part>> Active; ///< parts of objects, and members, that are being evaluated

@@ -63,6 +63,8 @@ bool FillFormula::standsInside(SourceLocation L) const {
 }
 
 bool isWritten(const DeclRefExpr *R, ASTContext &Context) {
+  if (R->getType().isConstQualified())
+    return false;
   const Expr *Child = R;
   for (;;) {
     auto Parents = Context.getParents(*Child);

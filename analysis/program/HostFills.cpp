@@ -329,6 +329,15 @@ static std::vector<Fill> fillsBehind(const ParmVarDecl *P, const Expr *Argument,
   return Out;
 }
 
+/// The host's array that the kernel's argument \p Argument is a copy of, as a whole; null: several are.
+static const ValueDecl *sourceOf(const Expr *Argument, const HostWrites &Host, const UnitFacts &Facts) {
+  const ValueDecl *Array = arrayOf(Argument, Facts);
+  const auto Copies = Array ? Host.Copied.find(Array) : Host.Copied.end();
+  if (Copies == Host.Copied.end()) // managed memory
+    return Array;
+  return Copies->second.size() == 1 && !Copies->second.begin()->Member ? Copies->second.begin()->From : nullptr;
+}
+
 void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts,
               ASTContext &Context) {
   const FunctionDecl *Callee = Call->getDirectCallee(), *Definition = nullptr;
@@ -342,6 +351,11 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
       Names += (Names.empty() ? "'" : ", '") + P->getName().str() + "'";
     if (const std::string More = addFillsByOrigin(P, Fills, Host, Values, Facts, Context); !More.empty())
       Guessed += (Guessed.empty() ? "" : ", ") + More;
+    const ValueDecl *Source = Fills.empty() ? sourceOf(Call->getArg(I), Host, Facts) : nullptr;
+    if (std::optional<Fill> One = Source ? fillOfPlainArray(P, Source, Host, Values, Facts, Context) : std::nullopt) {
+      Fills.push_back(std::move(*One));
+      Guessed += (Guessed.empty() ? "'" : ", '") + P->getName().str() + "'";
+    }
     if (Fills.empty())
       continue;
     Site.L.Fills.resize(I + 1);

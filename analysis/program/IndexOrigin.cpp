@@ -29,6 +29,8 @@ public:
     return Out;
   }
 
+  IndexOrigin all(llvm::ArrayRef<const Expr *> Of) { return all(Of, 0); }
+
 private:
   using Origin = IndexOrigin;
   static constexpr unsigned MaxDepth = 24, MaxSteps = 4000;
@@ -111,18 +113,6 @@ private:
     });
   }
 
-  /// It mixes the bits of a number, or a generator's state.
-  static bool mixes(const Stmt *S) {
-    constexpr uint64_t Large = 1 << 16;
-    if (const BinaryOperator *B = dyn_cast<BinaryOperator>(S)) {
-      const bool Product = B->getOpcode() == BO_Mul || B->getOpcode() == BO_MulAssign;
-      for (const Expr *Side : {B->getLHS(), B->getRHS()})
-        if (const IntegerLiteral *L = dyn_cast<IntegerLiteral>(Side->IgnoreParenImpCasts()); L && Product && L->getValue().ugt(Large))
-          return true;
-    }
-    return llvm::any_of(S->children(), [](const Stmt *Child) { return Child && mixes(Child); });
-  }
-
   Origin call(const CallExpr *C, unsigned Depth) {
     if (drawsAtRandom(C))
       return Origin::Drawn;
@@ -144,7 +134,7 @@ private:
     }
     if (!F->hasBody(Definition) || Context.getSourceManager().isInSystemHeader(F->getLocation()))
       return Origin::Unclear;
-    if (mixes(Definition->getBody()))
+    if (mixesBits(Definition->getBody()))
       return Origin::Drawn;
     const Expr *Value = lastReturned(F);
     return Value ? origin(Value, Depth + 1) : Origin::Unclear;
@@ -186,7 +176,7 @@ private:
     if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
       if (B->isAdditiveOp())
         return sum(B, Depth);
-      if (mixes(B))
+      if (mixesBits(B))
         return Origin::Drawn;
       return both(origin(B->getLHS(), Depth + 1), origin(B->getRHS(), Depth + 1));
     }
@@ -211,6 +201,10 @@ private:
 
 IndexOrigin indexOrigin(const FieldDecl *Member, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
   return OriginReader(Host, Values, Facts, Context).member(Member);
+}
+
+IndexOrigin indexOrigin(llvm::ArrayRef<const Expr *> Values, const HostWrites &Host, const Evaluator &Numbers, const UnitFacts &Facts, ASTContext &Context) {
+  return OriginReader(Host, Numbers, Facts, Context).all(Values);
 }
 
 } // namespace restride

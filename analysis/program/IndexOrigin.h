@@ -17,4 +17,7 @@ enum class IndexOrigin {
 /// Of everything that any object gets in \p Member.
 IndexOrigin indexOrigin(const clang::FieldDecl *Member, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, clang::ASTContext &Context);
 
+/// The same of \p Values, what an array gets.
+IndexOrigin indexOrigin(llvm::ArrayRef<const clang::Expr *> Values, const HostWrites &Host, const Evaluator &Numbers, const UnitFacts &Facts, clang::ASTContext &Context);
+
 } // namespace restride

@@ -45,6 +45,13 @@ public:
     return true;
   }
 
+  bool VisitArraySubscriptExpr(ArraySubscriptExpr *S) override {
+    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(S->getBase()->IgnoreParenImpCasts());
+    if (R && isa<ParmVarDecl>(R->getDecl()) && S->getType()->isIntegerType())
+      usedAs(S, R->getDecl(), 0);
+    return true;
+  }
+
   bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr *C) override {
     const MemberExpr *To = C->getOperator() == OO_Equal && !inTemplate() ? dyn_cast<MemberExpr>(C->getArg(0)->IgnoreParens()) : nullptr;
     if (const FieldDecl *F = To ? dyn_cast<FieldDecl>(To->getMemberDecl()) : nullptr)
@@ -95,8 +102,8 @@ public:
   }
 
 private:
-  /// Where the value of \p E goes, which is that of \p F.
-  void usedAs(const Expr *E, const FieldDecl *F, unsigned Depth) {
+  /// Where the value of \p E goes, which is that of \p F, a member or what lies behind a parameter.
+  void usedAs(const Expr *E, const ValueDecl *F, unsigned Depth) {
     constexpr unsigned MostHops = 8, MostCopies = 2;
     const unsigned Key = F->getLocation().getRawEncoding();
     DynTypedNode Node = DynTypedNode::create(*E);
@@ -134,8 +141,8 @@ private:
     }
   }
 
-  /// Variables that begin as a member's value.
-  std::map<unsigned, std::pair<const FieldDecl *, unsigned>> Copies;
+  /// Variables that begin as such a value.
+  std::map<unsigned, std::pair<const ValueDecl *, unsigned>> Copies;
 
   void given(const FieldDecl *F, const Expr *Value) {
     if (F->getType()->isArithmeticType() || F->getType()->isRecordType())

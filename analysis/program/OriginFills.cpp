@@ -2,24 +2,32 @@
 
 #include "analysis/program/IndexOrigin.h"
 
+#include "clang/AST/ExprCXX.h"
+
 using namespace clang;
 
 namespace restride {
+
+/// An integer of each element of \p ElementBytes.
+static Fill nearItsPlace(uint64_t ElementBytes) {
+  Fill F;
+  constexpr uint64_t Most = uint64_t(1) << 40; // more than any array has
+  F.Loops.push_back({0, 1, Most, int64_t(ElementBytes)});
+  F.Guessed = true;
+  constexpr int64_t Near = 7; // places that it is away at most, a mask
+  using Op = FillNode::Op;
+  F.Nodes = {{Op::Counter, 64, true, 0}, {Op::Unknown, 64, true}, {Op::Constant, 64, true, Near}, {Op::And, 64, true, 0, 1, 2}, {Op::Add, 64, true, 0, 0, 3}};
+  return F;
+}
 
 /// What stands for the integers of one member of which no more is known than where they come from.
 static std::optional<Fill> fillByOrigin(const FieldDecl *Member, uint64_t RecordBytes, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
   const unsigned Key = Member->getLocation().getRawEncoding();
   if (!Facts.Subscripts.count(Key) || Facts.Bounds.count(Key) || indexOrigin(Member, Host, Values, Facts, Context) != IndexOrigin::Counted)
     return std::nullopt;
-  Fill F;
+  Fill F = nearItsPlace(RecordBytes);
   F.Begin = Context.toCharUnitsFromBits(Context.getFieldOffset(Member)).getQuantity();
   F.Bytes = Context.getTypeSizeInChars(Member->getType()).getQuantity();
-  constexpr uint64_t Most = uint64_t(1) << 40; // more than any array has
-  F.Loops.push_back({0, 1, Most, int64_t(RecordBytes)});
-  F.Guessed = true;
-  constexpr int64_t Near = 7; // places that it is away at most, a mask
-  using Op = FillNode::Op;
-  F.Nodes = {{Op::Counter, 64, true, 0}, {Op::Unknown, 64, true}, {Op::Constant, 64, true, Near}, {Op::And, 64, true, 0, 1, 2}, {Op::Add, 64, true, 0, 0, 3}};
   return F;
 }
 
@@ -43,6 +51,33 @@ std::string addFillsByOrigin(const ParmVarDecl *P, std::vector<Fill> &Known, con
     }
   }
   return Names;
+}
+
+/// `h[order[i]] = i`: where that lies, `order` says.
+static bool goesByLoaded(const Stmt *Index) {
+  const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(Index);
+  return isa<ArraySubscriptExpr>(Index) || (O && O->getOperator() == OO_Subscript) ||
+         llvm::any_of(Index->children(), [](const Stmt *Child) { return Child && goesByLoaded(Child); });
+}
+
+std::optional<Fill> fillOfPlainArray(const ParmVarDecl *P, const ValueDecl *Source, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
+  const QualType Element = P->getType()->isPointerType() ? P->getType()->getPointeeType() : QualType();
+  const auto Writes = Host.Writes.find(Source);
+  const unsigned Key = P->getLocation().getRawEncoding();
+  if (!Facts.Subscripts.count(Key) || Facts.Bounds.count(Key) || Element.isNull() || !Element->isIntegerType() || Context.getTypeSize(Element) < 32 || Writes == Host.Writes.end() || Host.Unclear.count(Source) ||
+      Host.Shuffled.count(Source) || Host.DeviceWrites.count(P))
+    return std::nullopt;
+  std::vector<const Expr *> Gets;
+  for (const HostWrite &W : Writes->second) {
+    Gets.push_back(W.Value);
+    if (!W.Append && (W.Place.Indices.empty() || goesByLoaded(W.Place.Indices.back().first)))
+      return std::nullopt;
+  }
+  if (llvm::is_contained(Gets, nullptr) || indexOrigin(Gets, Host, Values, Facts, Context) != IndexOrigin::Counted)
+    return std::nullopt;
+  Fill F = nearItsPlace(Context.getTypeSizeInChars(Element).getQuantity());
+  F.Bytes = Context.getTypeSizeInChars(Element).getQuantity();
+  return F;
 }
 
 } // namespace restride

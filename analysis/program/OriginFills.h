@@ -12,4 +12,8 @@ namespace restride {
 std::string addFillsByOrigin(const clang::ParmVarDecl *P, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
                              const UnitFacts &Facts, clang::ASTContext &Context);
 
+/// What stands for the integers of the plain array \p Source, which a kernel finds behind \p P, if they lie near their places.
+std::optional<Fill> fillOfPlainArray(const clang::ParmVarDecl *P, const clang::ValueDecl *Source, const HostWrites &Host, const Evaluator &Values,
+                                     const UnitFacts &Facts, clang::ASTContext &Context);
+
 } // namespace restride

@@ -24,7 +24,10 @@ bool changesState(const clang::FunctionDecl *F);
 /// And goes on from there, not just to the next number: it draws one at random.
 bool isGenerator(const clang::FunctionDecl *F);
 
-/// \p E is what a generator gives, `draw()`.
+/// \p S mixes the bits of a number, or of a generator's state: it multiplies by a large one.
+bool mixesBits(const clang::Stmt *S);
+
+/// \p E is what a generator or a hash gives, `draw()`, `hash(i) >> 8`, or a variable that was set to it.
 bool isDrawn(const clang::Expr *E);
 
 } // namespace restride

@@ -217,6 +217,24 @@ TEST(HostFills, lieNearTheirPlaceIfCountersMakeThem) {
   EXPECT_EQ(contactsOf(Loop + "parts[i].push_back({i, i + 1, 0}); }", "int at = p[i].a; b[at].x = 0;").Fills.at(0).size(), 1u);
 }
 
+TEST(HostFills, ofPlainArraysLieNearTheirPlaceToo) {
+  auto of = [](const std::string &Fill, const std::string &Body = "o[p[3]] = 1;") { return launchOf(Fill, "int", "__global__ void k(const E *p, float *o) { " + Body + " }"); };
+  const std::string Loop = "for (int i = 0; i < n; ++i) ", Steps = "const int steps[3] = {-30, 0, 30}; ",
+                    Neighbours = Steps + Loop + "for (int k = 0; k < 3; ++k) { const int j = i + steps[k]; if (j >= 0 && j < n) h.push_back(j); }";
+  const Launch L = of(Neighbours);
+  EXPECT_GE(at(L, 4 * 700).value_or(0), 700);
+  EXPECT_LT(at(L, 4 * 700).value_or(800), 708);
+  ASSERT_EQ(L.Fills.at(0).size(), 1u);
+  EXPECT_TRUE(L.Fills[0][0].Guessed);
+  EXPECT_EQ(L.Notes.back(), "integers in 'p' lie as near each other as the loops that make them say");
+  EXPECT_EQ(of(Loop + "h[i] = (int)(sqrt(i) * 50);").Fills.at(0).size(), 1u);
+  EXPECT_EQ(of(Neighbours, "int j = p[3]; o[j] = 1;").Fills.at(0).size(), 1u);
+  EXPECT_TRUE(of(Neighbours, "o[0] = p[3];").Fills.empty()) << "no place";
+  EXPECT_TRUE(of(Neighbours, "for (int j = p[3]; j < p[4]; ++j) o[j] = 1;").Fills.empty()) << "where runs begin";
+  EXPECT_TRUE(of(Loop + "h[h[i]] = i;").Fills.empty()) << "anywhere";
+  EXPECT_TRUE(of(Loop + "h.push_back(hash(i) % 3 ? i : hash(i) % n);").Fills.empty());
+}
+
 TEST(HostFills, ofWhatIsAppended) {
   Launch L = appended(R"(for (int y = 0; y + 1 < n; ++y)
         for (int x = 0; x < 3; ++x) {

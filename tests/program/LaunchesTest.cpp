@@ -200,6 +200,19 @@ TEST(Launches, knowTheSizeOfAVectorThatAFunctionFills) {
                      "void tree(std::vector<int> &u, int deep) { u.push_back(deep); if (deep) tree(u, deep - 1); }\n"), std::nullopt);
 }
 
+TEST(Launches, addUpWhatLoopsAddUp) {
+  const std::string Hash = "static unsigned mixed(unsigned k) { k ^= k >> 16; k *= 0x7feb352du; return k ^ k >> 15; }\n",
+                    Loop = "for (int i = 0; i < n; ++i) ", Launch = "k<<<1, 32>>>(d, total);", Last = "k<<<1, 32>>>(d, first[n]);";
+  EXPECT_EQ(argument("int total = 5; " + Loop + "{ Q q; total += 2 + mixed(i) % 9; }" + Launch, Hash), 6005);
+  EXPECT_EQ(argument("int total = 0; " + Loop + "{ const unsigned h = mixed(i); total += (h >> 8) % 5; }" + Launch, Hash), 2000);
+  EXPECT_EQ(argument("int *first = new int[n + 1]; first[0] = 0; " + Loop + "first[i + 1] = first[i] + 2 + (int)(mixed(i) % 9);" + Last, Hash), 6000);
+  // Not in each trip, step by step, or no sum.
+  EXPECT_EQ(argument("int total = 5; " + Loop + "if (mixed(i) % 9) total += 2;" + Launch, Hash), 5);
+  EXPECT_EQ(argument("int total = 5; for (int s = 0; s < 9; ++s) { " + Launch + " total += 2; }"), 5);
+  EXPECT_EQ(argument("int *first = new int[n + 1]; " + Loop + "first[i + 1] = 2 * i;" + Last), std::nullopt);
+  EXPECT_EQ(argument("int *first = new int[n + 1]; " + Loop + "first[i + 1] = first[i] + 2; k<<<1, 32>>>(d, first[n / 2]);"), std::nullopt);
+}
+
 TEST(Launches, doNotTakeOneElementForAnother) {
   const std::string Runs = "struct Run { int count; };\n", Launch = "k<<<1, 32>>>(d, r[n % 3].count);";
   EXPECT_EQ(argument("Run r[3]; for (int i = 0; i < 3; ++i) { r[i].count = atoi(argv[1]); if (i == 2) r[i].count = 9; }" + Launch, Runs), std::nullopt);
