@@ -252,6 +252,10 @@ KernelCost throughputCost(const ptx::Module &M, const ptx::Function &F, const Ke
   Sorted.Facts.LocalData = true;
   KernelCost Near = costAsGiven(M, Kernel, Sorted, G, nullptr, Walks);
   auto mean = [](double &A, double B) { A = std::sqrt(A * B); };
+  if (Kernel.Executor.elementsLieByRuns()) {
+    Near.Notes.push_back("elements are taken to lie in the order of the runs that a loop goes through");
+    return Near;
+  }
   mean(K.Cycles, Near.Cycles);
   mean(K.Parts.Issue, Near.Parts.Issue);
   mean(K.Parts.L1, Near.Parts.L1);

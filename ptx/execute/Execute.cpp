@@ -11,6 +11,8 @@ WarpExecutor::WarpExecutor(const Function &F, const ControlFlow &C) : P(std::mak
 WarpExecutor::~WarpExecutor() = default;
 WarpExecutor::WarpExecutor(WarpExecutor &&) noexcept = default;
 
+bool WarpExecutor::elementsLieByRuns() const { return P->ElementsLieByRuns; }
+
 WarpTrace WarpExecutor::run(const LaunchFacts &L, Dim3 BlockIndex, unsigned Number, const ExecuteLimits &Limits) const {
   constexpr uint64_t Usual = 256;
   std::vector<Request> Requests;

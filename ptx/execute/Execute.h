@@ -182,6 +182,10 @@ public:
   /// caches hold.
   WarpTrace run(const LaunchFacts &L, Dim3 BlockIndex, unsigned Warp, const ExecuteLimits &Limits, RequestSink Each) const;
 
+  /// The function goes through runs, of a cell, of the array that its threads' own elements are in, and which run that is
+  /// says the element: the elements lie in the order of the runs.
+  bool elementsLieByRuns() const;
+
 private:
   std::unique_ptr<const Program> P;
 };

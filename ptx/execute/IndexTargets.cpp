@@ -130,6 +130,9 @@ bool Program::isMultiplied(int Register) const {
           return true;
         Follows = Has(2);
         break;
+      case Opcode::Rem: // (x + 1) % width
+        Follows = Has(0);
+        break;
       case Opcode::Mov:
       case Opcode::Cvt:
       case Opcode::Min:

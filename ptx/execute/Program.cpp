@@ -204,6 +204,7 @@ Program::Program(const Function &F, const ControlFlow &C)
   findTargets();
   findRuns();
   findTied();
+  findOrderByRuns();
   decodeBranches();
   findChoices();
   decodeSearches();

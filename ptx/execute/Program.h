@@ -13,6 +13,8 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <set>
+
 namespace restride::ptx {
 
 /// What a special register holds; the rest of them are 0.
@@ -199,6 +201,7 @@ public:
   bool isPlain(const MicroOp &Op) const { return Plain[size_t(&Op - Ops.data())]; }
   /// Per instruction: a comparison of keys by which a descent chooses where it goes on.
   llvm::BitVector Chooses;
+  bool ElementsLieByRuns = false; ///< see WarpExecutor
   std::vector<std::string> Warnings;
 
 private:
@@ -222,6 +225,9 @@ private:
   void findTargets();
   void findRuns();
   void findTied();
+  void findOrderByRuns();
+  /// The parameters that pointers behind \p Register come from.
+  std::set<int> parametersBehind(int Register) const;
   struct LoadedPart {
     const MicroOp *Load;
     size_t Dest; ///< in Slots

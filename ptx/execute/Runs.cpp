@@ -78,3 +78,26 @@ void Program::findRuns() {
       }
   }
 }
+
+std::set<int> Program::parametersBehind(int Register) const {
+  std::set<int> Out;
+  for (int R : registersBehind(Register, /*ThroughFloats=*/false))
+    for (unsigned At : Writes[size_t(R)])
+      if (const MicroOp &Op = Ops[At]; Op.Op == Opcode::LdParam)
+        if (const auto [P, Offset] = parameterOf(Op); P && Op.ElementBytes == 8 && (P->IsPointer || Op.IsPointer))
+          Out.insert(int(P->Position));
+  return Out;
+}
+
+/// `cell = cells[cellOf(particles[i].position)]; for (j = cell.begin; j < cell.end; ++j) … particles[j]`.
+void Program::findOrderByRuns() {
+  for (const MicroOp &Bound : Ops)
+    for (size_t D = Bound.FirstDest; Bound.Op == Opcode::Ld && D < Bound.FirstDest + Bound.DestCount; ++D) {
+      if ((RunBounds[D] != RunBound::Begin && RunBounds[D] != RunBound::OwnBegin) || Targets[D].Position < 0)
+        continue;
+      for (int R : dataBehind(Bound.Address, /*Converted=*/false))
+        for (unsigned At : Writes[size_t(R)])
+          ElementsLieByRuns |= Ops[At].Op == Opcode::Ld && dataBehind(Ops[At].Address, true).empty() &&
+                               parametersBehind(Ops[At].Address) == std::set{int(Targets[D].Position)};
+    }
+}
