@@ -45,8 +45,16 @@ using LeafStatement = llvm::function_ref<std::string(const std::string &, const 
 static std::string forEachLeaf(const std::vector<Field> &Fields, const std::string &Path, const std::string &Indent, unsigned Depth,
                                LeafStatement Statement) {
   std::string Out;
+  constexpr uint64_t Short = 8; // each by itself: nvcc joins loads of neighbours at constant places, and none of a loop's
   for (const Field &F : Fields) {
     std::string Here = Path + "." + F.Name, Rest, Pad = Indent;
+    if (F.Members.empty() && F.Extents.size() == 1 && F.Extents[0] <= Short) {
+      for (uint64_t K = 0; K < F.Extents[0]; ++K) {
+        const std::string Place = "[" + std::to_string(K) + "]";
+        Out += Pad + (F.KeepWhole ? Statement(Here, Place) : Statement(Here + Place, "")) + "\n";
+      }
+      continue;
+    }
     for (uint64_t E : F.Extents) {
       std::string K = std::string(1, char('j' + Depth++));
       Out += Pad + "for (int " + K + " = 0; " + K + " < " + std::to_string(E) + "; ++" + K + ")\n";

@@ -48,7 +48,11 @@ TEST(HelperCode, loadsAndStoresEveryLeaf) {
   EXPECT_TRUE(contains(Text, "p[i >> 5].color[i & 31] = r.color;")) << Text;
   Text = code(shapes::arrays(), "soa", Needs);
   EXPECT_TRUE(contains(Text, "r.m[j][k] = p.m[j][k][i];")) << Text;
-  EXPECT_TRUE(contains(Text, "p.whole[i][j] = r.whole[j];")) << Text;
+  EXPECT_TRUE(contains(Text, "  p.whole[i][0] = r.whole[0];\n  p.whole[i][1] = r.whole[1];\n")) << Text;
+  EXPECT_TRUE(contains(Text, "  r.v[0] = p.v[0][i];\n  r.v[1] = p.v[1][i];\n")) << Text;
+  Record Long = shapes::arrays();
+  Long.Fields[0].Extents = {9};
+  EXPECT_TRUE(contains(code(Long, "soa", Needs), "  for (int j = 0; j < 9; ++j)\n    r.v[j] = p.v[j][i];\n"));
 }
 
 TEST(HelperCode, runsNoConstructor) {
