@@ -22,7 +22,7 @@ struct StoreRequest {
 
 class FillConflicts {
 public:
-  explicit FillConflicts(const IssueOrder &Order) : Order(Order) {}
+  FillConflicts(const IssueOrder &Order, const Gpu &G) : Order(Order), Least(leastOf(G)) {}
 
   /// Load \p Instruction of this burst fetches \p Line from \p From.
   void fetched(unsigned Instruction, uint64_t Line, Wait From) { Fills.push_back({Instruction, Line, From}); }
@@ -40,7 +40,10 @@ private:
   };
   void count(const StoreRequest &S, double Weight, llvm::function_ref<bool(unsigned)> IsInFront, AccessReuse &A);
 
+  static double leastOf(const Gpu &G);
+
   const IssueOrder &Order;
+  const double Least; ///< ConflictSectorCycles of a request that meets a line from DRAM
   std::vector<Fill> Fills; ///< of this burst
   NumberMap Lines;         ///< of those in front of a store, and the Wait for them
   NumberMap Awaited;       ///< those that a store has waited for

@@ -31,7 +31,7 @@ class Sm {
 public:
   /// \p Part: of the SM that is simulated.
   Sm(const ptx::Function &F, const Sample &S, const Gpu &G, double Part)
-      : F(F), S(S), Conflicts(S.Order), G(G), Part(Part), GranuleSectors(granuleSectors(G)),
+      : F(F), S(S), Conflicts(S.Order, G), G(G), Part(Part), GranuleSectors(granuleSectors(G)),
         L1(uint64_t(Part * G.L1Bytes) / LineBytes, LineBytes / SectorBytes),
         L2(uint64_t(Part * G.L2ResidentBytes / G.Sms / LineBytes), std::max(1u, unsigned(LineBytes / G.DramGranule))) {
     Out.PerInstruction.resize(F.Body.size());

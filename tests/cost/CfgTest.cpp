@@ -95,6 +95,8 @@ TEST(WeightedCfg, AnAssumedTripCountIsSaid) {
   EXPECT_EQ(G.Notes[0].Text, "is not counted: 16 trips are assumed");
   ptx::WarpTrace Cut = visits({1, 1, 4, 1, 1}, false);
   Cut.Truncated = true;
+  EXPECT_DOUBLE_EQ(weightedCfg(P.f(), P.C, {&Cut}).Nodes[2].Weight, 4) << "the limit ended something else";
+  Cut.Loops[0].Hurried = true;
   EXPECT_DOUBLE_EQ(weightedCfg(P.f(), P.C, {&Cut}).Nodes[2].Weight, 16) << "whatever the limit let pass";
 }
 

@@ -186,7 +186,15 @@ TEST(Reuse, AStoreRightBehindALoadOfItsLineIsCounted) {
 }
 
 TEST(Reuse, SectorsThatAreWrittenAsAWholeCountMore) {
-  EXPECT_EQ(conflictsOf(4, "ld.global.f32 %f1, [%rd3];\nst.global.f32 [%rd3], 0f3F800000;\n").first, 4 * 3.5);
+  EXPECT_EQ(conflictsOf(8, "ld.global.v2.f32 {%f1, %f2}, [%rd3];\nst.global.v2.f32 [%rd3], {%f9, %f9};\n").first, 8 * 3.5);
+}
+
+TEST(Reuse, AFewSectorsHoldBackAsMuchAsALine) {
+  llvm::Expected<Gpu> G = loadGpu("h200");
+  ASSERT_TRUE(bool(G));
+  const double Least = G->DramLatency / 3 / G->ConflictSectorCycles;
+  EXPECT_NEAR(conflictsOf(4, "and.b32 %r5, %r4, 31;\nsetp.ne.s32 %p1, %r5, 0;\n@%p1 bra $past;\nld.global.f32 %f1, [%rd3];\nst.global.f32 [%rd3], 0f3F800000;\n$past:\n").first, Least, 1e-6) << "one lane";
+  EXPECT_NEAR(conflictsOf(32, "and.b32 %r5, %r4, 3;\nsetp.ne.s32 %p1, %r5, 0;\n@%p1 bra $past;\nld.global.f32 %f1, [%rd3];\nst.global.f32 [%rd3], 0f3F800000;\n$past:\n").first, 8, 1e-6) << "more than a line's";
 }
 
 TEST(Reuse, TheLastOfSeveralRowsIsLate) {
