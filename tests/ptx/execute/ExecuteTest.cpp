@@ -1168,6 +1168,14 @@ DONE: ret;
   EXPECT_EQ(T.Requests[4].Address[5], T.Requests[3].Address[5] + 16);
   L.Arrays[0].clear(); // nobody knows how many elements there are
   EXPECT_FALSE(K.run(L).Loops[0].Runs);
+  EXPECT_FALSE(WarpExecutor(K.F, K.C).elementsLieByRuns()) << "which run it is another array says";
+  // c = (int)p[i].x: the elements lie in the order of their runs.
+  std::string ByElement = Text;
+  const std::string Other = "add.s64 %rd6, %rd4, %rd5;\nld.global.u32 %r2, [%rd6];\n";
+  ByElement.replace(ByElement.find(Other), Other.size(), "add.s64 %rd6, %rd1, %rd5;\nld.global.f32 %f2, [%rd6];\ncvt.rzi.s32.f32 %r2, %f2;\n");
+  const Module M2 = parsed(ByElement);
+  const Kernel Cells(*M2.find("k"));
+  EXPECT_TRUE(WarpExecutor(Cells.F, Cells.C).elementsLieByRuns());
 }
 
 TEST(Execute, RunsOfElementsInTilesAreAsLongAsInTheMean) {
