@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < n; ++i)
     h[i] = i, f[i] = i;
   for (int i = 0; i < 8 * n; ++i)
-    corners[i] = i * 31 % n;
+    corners[i] = rand() % n;
   cudaMalloc(&d_x, n * sizeof(double));
   cudaMalloc(&d_y, n * sizeof(double));
   cudaMalloc(&d_z, n * sizeof(double));
