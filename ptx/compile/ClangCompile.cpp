@@ -4,6 +4,7 @@
 // variant may change; or all of the program's system headers, put before it.
 #include "ptx/compile/ClangInvocation.h"
 #include "ptx/compile/Compile.h"
+#include "ptx/compile/FieldCopies.h"
 #include "ptx/compile/HostSource.h"
 #include "ptx/compile/SystemHeaders.h"
 
@@ -16,6 +17,7 @@
 #include "clang/Frontend/PrecompiledPreamble.h"
 #include "clang/Lex/PreprocessorOptions.h"
 #include "clang/Sema/Sema.h"
+#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -180,6 +182,13 @@ static Expected<std::string> compileWith(const Base &B, StringRef MainText, Arra
   // A compiler process leaks on purpose; this one goes on.
   Call->getFrontendOpts().DisableFree = false;
   Call->getCodeGenOpts().DisableFree = false;
+  const bool StrictAliasing = !Call->getCodeGenOpts().RelaxedAliasing;
+  Call->getCodeGenOpts().RelaxedAliasing = false; // it names the fields of copies then
+  Call->getCodeGenOpts().PassBuilderCallbacks.push_back([StrictAliasing](PassBuilder &Passes) {
+    Passes.registerPipelineStartEPCallback([StrictAliasing](ModulePassManager &Module, OptimizationLevel) {
+      Module.addPass(createModuleToFunctionPassAdaptor(FieldCopies(StrictAliasing)));
+    });
+  });
 
   FirstError Errors;
   clang::CompilerInstance Instance(Call);

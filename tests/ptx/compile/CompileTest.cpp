@@ -104,6 +104,25 @@ TEST_F(CompileTest, clangCopiesRecordsAsNvccDoes) {
   EXPECT_LT(Ptx.rfind("ld.global"), Ptx.find("st.global")) << "all is loaded first:\n" << Ptx;
 }
 
+/// A record of which one field is used, and which is chosen between two.
+static const char *const Passed = "#include \"scale.h\"\n"
+                                  "struct __align__(16) P { float x, y, z, w; int k; float u, v, s, t; short m, f; };\n"
+                                  "extern \"C\" __global__ void step(const P *in, P *out, int n) {\n"
+                                  "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                                  "  P p = {};\n"
+                                  "  if (i < n) p = in[i];\n"
+                                  "  if (p.k > 0) out[p.k] = p;\n"
+                                  "}\n";
+
+TEST_F(CompileTest, clangKeepsRecordsInRegistersAsNvccDoes) {
+  Options.StrictAliasing = false;
+  for (const std::string &Ptx : {ptx(*clang(Passed), Passed), ptx(*nvcc(), Passed)}) {
+    EXPECT_FALSE(has(Ptx, ".local")) << Ptx;
+    EXPECT_TRUE(has(Ptx, "st.global.v4")) << Ptx;
+    EXPECT_TRUE(has(Ptx, "+40]")) << "bytes that only __align__ adds are copied:\n" << Ptx;
+  }
+}
+
 TEST_F(CompileTest, clangCompilesForOldGpus) {
   Options.Arch = "sm_52";
   EXPECT_TRUE(has(ptx(*clang(), Source), ".target sm_52"));
