@@ -90,8 +90,17 @@ static void noteExtremes(WeightedCfg &G) {
   }
 }
 
-WeightedCfg weightedCfg(const ptx::Function &F, const ptx::ControlFlow &C, ArrayRef<const ptx::WarpTrace *> Traces) {
+/// Those of which no limit on effort ended a loop; all if there are none.
+static SmallVector<const ptx::WarpTrace *> ofWholeLoops(ArrayRef<const ptx::WarpTrace *> Traces) {
+  SmallVector<const ptx::WarpTrace *> Whole;
+  copy_if(Traces, std::back_inserter(Whole),
+          [](const ptx::WarpTrace *T) { return none_of(T->Loops, [](const ptx::LoopTrips &L) { return L.Hurried; }); });
+  return Whole.empty() ? SmallVector<const ptx::WarpTrace *>(Traces) : Whole;
+}
+
+WeightedCfg weightedCfg(const ptx::Function &F, const ptx::ControlFlow &C, ArrayRef<const ptx::WarpTrace *> All) {
   WeightedCfg G;
+  const SmallVector<const ptx::WarpTrace *> Traces = ofWholeLoops(All);
   for (unsigned L = 0; L < C.Loops.size(); ++L)
     G.Loops.push_back(averageLoop(F, C, L, Traces));
   G.Nodes.resize(C.Blocks.size());

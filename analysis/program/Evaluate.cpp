@@ -83,11 +83,12 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
            llvm::any_of(At->second, [&](const DeclRefExpr *R) { return partUse(R, {}, Context).K != PartUse::Kind::None; });
   };
   if (Value && !V->getType().isConstQualified() && mayChange()) {
-    if constexpr (std::is_same_v<T, int64_t>)
+    if constexpr (std::is_same_v<T, int64_t>) {
       if (const std::optional<Estimate> Sum = addedUp(V, *Value, In))
         Value = Sum;
       else
         Value = grown(V, *Value, In);
+    }
     Value->Assumed = true;
   }
   if (!In.Callee && Trial.empty())
@@ -294,7 +295,7 @@ std::optional<Estimate> Evaluator::integer(const Expr *E, Frame In) const {
     if (B->isCommaOp())
       return integer(B->getRHS(), In.deeper());
     std::optional<Estimate> L = integer(B->getLHS(), In.deeper()), R = integer(B->getRHS(), In.deeper());
-    if (!L && R && (B->getOpcode() == BO_Rem || B->getOpcode() == BO_And) && isDrawn(B->getLHS())) // the mean
+    if (!L && R && R->Value > 0 && (B->getOpcode() == BO_Rem || B->getOpcode() == BO_And)) // the mean
       return Estimate{R->Value / 2, true};
     if (!L || !R)
       return std::nullopt;

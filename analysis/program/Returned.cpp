@@ -72,24 +72,6 @@ bool mixesBits(const Stmt *S) {
   return llvm::any_of(S->children(), [](const Stmt *Child) { return Child && mixesBits(Child); });
 }
 
-static bool isDrawn(const Expr *E, unsigned Depth) {
-  constexpr unsigned MaxDepth = 8;
-  E = E->IgnoreParenCasts();
-  if (Depth > MaxDepth)
-    return false;
-  if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E))
-    return B->getOpcode() == BO_Shr && isDrawn(B->getLHS(), Depth + 1);
-  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
-    const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
-    return V && V->isLocalVarDecl() && V->getInit() && isDrawn(V->getInit(), Depth + 1);
-  }
-  const CallExpr *C = dyn_cast<CallExpr>(E);
-  const FunctionDecl *F = C ? C->getDirectCallee() : nullptr, *Definition = nullptr;
-  return F && (isGenerator(F) || (F->hasBody(Definition) && mixesBits(Definition->getBody())));
-}
-
-bool isDrawn(const Expr *E) { return isDrawn(E, 0); }
-
 /// All statements of \p F are of one of these kinds.
 template <typename... Kinds> static bool hasOnly(const FunctionDecl *F) {
   const FunctionDecl *Definition = nullptr;

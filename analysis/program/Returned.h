@@ -27,7 +27,4 @@ bool isGenerator(const clang::FunctionDecl *F);
 /// \p S mixes the bits of a number, or of a generator's state: it multiplies by a large one.
 bool mixesBits(const clang::Stmt *S);
 
-/// \p E is what a generator or a hash gives, `draw()`, `hash(i) >> 8`, or a variable that was set to it.
-bool isDrawn(const clang::Expr *E);
-
 } // namespace restride

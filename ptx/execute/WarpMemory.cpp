@@ -69,7 +69,10 @@ void WarpMemory::write(Space Where, unsigned Lane, uint64_t Address, unsigned By
     Parameter.store(Lane, Address, Bytes, V);
 }
 
-void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R) {
+void WarpMemory::load(const MicroOp &Op, const Request &Loading, RegisterFile &R) {
+  const Space Where = Loading.Mem;
+  const uint32_t Mask = Loading.Mask;
+  const Lanes &Address = Loading.Address;
   // Narrow signed values extend to the register they are loaded into.
   const bool Extends = Op.Signed && Op.Bits < 32;
   auto Register = [&](uint64_t V) {
@@ -85,7 +88,8 @@ void WarpMemory::load(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes
     if (To < 0)
       continue;
     Lanes &Out = R.Values[To];
-    const DataIntegers Data = data(Op, D);
+    DataIntegers Data = data(Op, D);
+    Data.Local &= !Loading.DependsOnLoad; // at places far apart, and so is what lies there
     const uint64_t Behind = uint64_t(D) * Op.ElementBytes;
     const bool IsLeaf = Where == Space::Global && !mayKnow(Op, D) && !IsSymbol;
     const std::optional<StoredValue> Argument = Uniform ? argument(Op, D, Address[0] + Behind) : std::nullopt;
@@ -205,7 +209,7 @@ bool WarpMemory::access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Reque
   switch (Op.Op) {
   case Opcode::Ld:
   case Opcode::LdParam:
-    load(Op, Where, Mask, Address, R);
+    load(Op, Out, R);
     break;
   case Opcode::St:
   case Opcode::StParam:

@@ -98,6 +98,8 @@ TEST(WeightedCfg, AnAssumedTripCountIsSaid) {
   EXPECT_DOUBLE_EQ(weightedCfg(P.f(), P.C, {&Cut}).Nodes[2].Weight, 4) << "the limit ended something else";
   Cut.Loops[0].Hurried = true;
   EXPECT_DOUBLE_EQ(weightedCfg(P.f(), P.C, {&Cut}).Nodes[2].Weight, 16) << "whatever the limit let pass";
+  ptx::WarpTrace Whole = visits({1, 1, 10, 1, 1}, false);
+  EXPECT_DOUBLE_EQ(weightedCfg(P.f(), P.C, {&Whole, &Cut}).Nodes[2].Weight, 10) << "another warp shows it";
 }
 
 TEST(WeightedCfg, TotalIsTheWeightedSum) {

@@ -238,6 +238,8 @@ TEST(Launches, takeWhatIsDrawnAtItsMean) {
   EXPECT_EQ(argument("k<<<1, 32>>>(d, 3 + (int)(4.0f * uniform()));", Draw), 5) << "by another";
   EXPECT_EQ(argument("k<<<1, 32>>>(d, 100 + draw() % 40);", Draw), 120);
   EXPECT_EQ(argument("k<<<1, 32>>>(d, draw());", Draw), std::nullopt);
+  EXPECT_EQ(argument("pass(d, 0); for (int i = 1; i <= 21; ++i) pass(d, i);",
+                     "static void pass(Q *d, int i) { k<<<1, 32>>>(d, 6 * (i % 4)); }\n"), 12) << "of several calls";
   EXPECT_EQ(argument("k<<<1, 32>>>(d, twice(n));", Draw), std::nullopt) << "not what it was given";
 }
 

@@ -1270,13 +1270,17 @@ and.b32 %r7, %r6, 1048575;
 mul.wide.u32 %rd4, %r7, 4;
 add.s64 %rd5, %rd1, %rd4;
 ld.global.u32 %r8, [%rd5];
+mul.wide.u32 %rd6, %r8, 4;
+add.s64 %rd7, %rd1, %rd6;
+ld.global.u32 %r9, [%rd7];
 ret;)");
   LaunchFacts L;
   L.LocalData = true;
   L.Elements = 1 << 20;
   WarpTrace T = K.run(L, 3, 1);
-  ASSERT_EQ(T.Requests.size(), 2u);
+  ASSERT_EQ(T.Requests.size(), 3u);
   EXPECT_TRUE(T.Requests[1].DependsOnLoad);
+  EXPECT_TRUE(T.Requests[2].DependsOnLoad) << "and so do the numbers that are found there";
 }
 
 struct ValueCase {
