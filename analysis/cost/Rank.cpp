@@ -14,6 +14,9 @@ namespace restride::cost {
 /// LaunchCycles.
 static constexpr double LaunchNoise = 0.2;
 
+/// What a layout that is less simple has to gain over another one.
+static constexpr double WorthIt = 0.003;
+
 double conversionCycles(ArrayRef<Conversion> Conversions, const Gpu &G) {
   double Cycles = 0;
   for (const Conversion &C : Conversions)
@@ -51,7 +54,7 @@ Choice choose(ArrayRef<Score> Scores, size_t Original, double MinSpeedup) {
     return C;
   size_t Best = Original;
   for (size_t I = 0; I < Scores.size(); ++I)
-    if (Scores[I].total() < Scores[Best].total())
+    if (Scores[I].total() < Scores[Best].total() * (1 - (Best == Original ? 0 : WorthIt)))
       Best = I;
   if (double Fastest = Scores[Best].total(); Fastest > 0)
     C.Speedup = Scores[Original].total() / Fastest;

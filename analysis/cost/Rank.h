@@ -33,7 +33,8 @@ struct Choice {
 constexpr double DefaultMinSpeedup = 1.02;
 
 /// The fastest of \p Scores, or the original where the fastest gains less than
-/// \p MinSpeedup, or less than what its launches vary by. Among equals the earlier wins, so callers list simple layouts first.
+/// \p MinSpeedup, or less than what its launches vary by. Among equals, which differ by 0.3 % at most, the earlier wins, so
+/// callers list simple layouts first.
 Choice choose(llvm::ArrayRef<Score> Scores, size_t Original, double MinSpeedup = DefaultMinSpeedup);
 
 } // namespace restride::cost

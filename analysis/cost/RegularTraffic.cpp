@@ -121,6 +121,16 @@ public:
     return Passed > 0 ? Touched / Passed : 1;
   }
 
+  /// Arrays, or parts of them, that lie too far apart to share DRAM rows that are open at a time.
+  double regions() {
+    constexpr uint64_t Apart = (1 << 20) / LineBytes;
+    sortOnce(AllLines);
+    double Count = AllLines.empty() ? 0 : 1;
+    for (size_t I = 1; I < AllLines.size(); ++I)
+      Count += AllLines[I] - AllLines[I - 1] > Apart;
+    return Count;
+  }
+
 private:
   const ptx::Function &F;
   uint64_t GranuleSectors;
@@ -136,6 +146,7 @@ struct Streams {
   double FillShare = 0;                 ///< of the written bytes: in sectors that are written in part, and not read
   double LineBytes = 0;                 ///< of the lines of both
   double TouchedShare = 1;              ///< of the lines between the first and the last
+  double Regions = 1;                   ///< that lie far apart
   double Sharing = 1;                   ///< blocks that read one granule
   DenseMap<unsigned, double> Scattered; ///< by instruction, see RowScatter
   DenseMap<unsigned, double> WriteCycles; ///< by instruction, see WriteBacks
@@ -190,6 +201,7 @@ Streams neighbourStreams(const ptx::Function &F, const WarpRunner &Runner, const
   S.FillShare = std::max(0.0, Whole.Filled - Half.Filled) / std::max(1.0, Whole.Written - Half.Written);
   S.LineBytes = (Whole.Lines - Half.Lines) * LineBytes / Counted;
   S.TouchedShare = N.touchedShare();
+  S.Regions = N.regions();
   S.Sharing = Granules > 0 ? std::max(1.0, (Whole.BlockSum - Half.BlockSum) / Granules) : 1;
   S.Scattered = Apart.take();
   S.WriteCycles = Written.take();
@@ -251,6 +263,7 @@ RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, 
   double Again = Once, AgainWritten = OnceWritten;
   if (Out.MissShare > Negligible) {
     Streams Near = neighbourStreams(F, Runner, S, G, Limits);
+    Out.Regions = Near.Regions;
     if (!Cut) {
       // Of records that are not read whole, what lies between is no part of it.
       Lines = std::min(Lines, Near.LineBytes * Warps);

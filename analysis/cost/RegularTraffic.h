@@ -46,6 +46,7 @@ struct RegularTraffic {
   double ReadBytes = 0, WriteBytes = 0; ///< per warp and launch
   double FillShare = 0;                 ///< of WriteBytes: in sectors that are written in part, and read first
   double MissShare = 1;                 ///< of what an earlier launch or block touched, that L2 no longer holds
+  double Regions = 1;                   ///< over 1 MB apart, that neighbouring blocks read and write
   double ReadScatter = 0;               ///< 0: as of a stream, 1: each granule alone in its DRAM row
   double SectorWriteCycles = 0;         ///< of an SM, for each sector that L2 writes back
 };

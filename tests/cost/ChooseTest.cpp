@@ -41,7 +41,11 @@ TEST(Choose, AGainThatLaunchesVaryByIsATie) {
   EXPECT_EQ(choose(S, 0).Winner, 1u);
 }
 
-TEST(Choose, AmongEqualsTheEarlierWins) { EXPECT_EQ(choose(scores({100, 50, 50}), 0).Winner, 1u); }
+TEST(Choose, AmongEqualsTheEarlierWins) {
+  EXPECT_EQ(choose(scores({100, 50, 50}), 0).Winner, 1u);
+  EXPECT_EQ(choose(scores({100, 50, 49.9}), 0).Winner, 1u);
+  EXPECT_EQ(choose(scores({100, 50, 49.8}), 0).Winner, 2u);
+}
 
 TEST(Choose, TheOriginalMayStandAnywhere) {
   EXPECT_EQ(choose(scores({50, 100, 80}), 1).Winner, 0u);

@@ -311,6 +311,12 @@ TEST(Dram, AStreamMovesItsBytes) {
   EXPECT_EQ(D.Random.LoadGranules, 0);
 }
 
+TEST(Dram, ArraysAreRegionsOfTheirOwn) {
+  EXPECT_EQ(Launched(kernel({.Stride = 4}, {{0, 1}})).dram().Regular.Regions, 2) << "in and out";
+  EXPECT_EQ(Launched(kernel({.Stride = 32}, {{0, 1}, {4, 1}, {8, 1}})).dram().Regular.Regions, 2) << "fields of records";
+  EXPECT_EQ(Launched(kernel({.Stride = 4, .Plane = 1 << 27}, {{0, 1}, {4, 1}, {8, 1}})).dram().Regular.Regions, 4);
+}
+
 TEST(Dram, AFieldOfARecordFetchesItsGranules) {
   EXPECT_NEAR(Launched(kernel({.Stride = 64}, {{0, 1}})).dram().Regular.ReadBytes, 32 * 64, 0.01);
   EXPECT_NEAR(Launched(kernel({.Stride = 128}, {{0, 1}})).dram().Regular.ReadBytes, 32 * 64, 0.01);
