@@ -53,11 +53,32 @@ std::string addFillsByOrigin(const ParmVarDecl *P, std::vector<Fill> &Known, con
   return Names;
 }
 
-/// `h[order[i]] = i`: where that lies, `order` says.
-static bool goesByLoaded(const Stmt *Index) {
+namespace {
+
+/// What the index of a place is looked up by.
+struct LookedUp {
+  std::vector<const Expr *> Keys; ///< `next[key]`
+  bool Advances = false;          ///< `next[key]++`: the next of its key's places
+};
+
+} // namespace
+
+static void findLookedUp(const Stmt *Index, LookedUp &Out, unsigned Depth = 0) {
+  constexpr unsigned MaxDepth = 16;
   const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(Index);
-  return isa<ArraySubscriptExpr>(Index) || (O && O->getOperator() == OO_Subscript) ||
-         llvm::any_of(Index->children(), [](const Stmt *Child) { return Child && goesByLoaded(Child); });
+  const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(Index);
+  if (S || (O && O->getOperator() == OO_Subscript && O->getNumArgs() == 2)) {
+    Out.Keys.push_back(S ? S->getIdx() : O->getArg(1));
+    return;
+  }
+  const UnaryOperator *U = dyn_cast<UnaryOperator>(Index);
+  Out.Advances |= U && U->isIncrementOp();
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Index))
+    if (const VarDecl *V = dyn_cast<VarDecl>(R->getDecl()); V && V->isLocalVarDecl() && V->getInit() && Depth < MaxDepth)
+      findLookedUp(V->getInit(), Out, Depth + 1);
+  for (const Stmt *Child : Index->children())
+    if (Child && Depth < MaxDepth)
+      findLookedUp(Child, Out, Depth + 1);
 }
 
 std::optional<Fill> fillOfPlainArray(const ParmVarDecl *P, const ValueDecl *Source, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
@@ -70,7 +91,14 @@ std::optional<Fill> fillOfPlainArray(const ParmVarDecl *P, const ValueDecl *Sour
   std::vector<const Expr *> Gets;
   for (const HostWrite &W : Writes->second) {
     Gets.push_back(W.Value);
-    if (!W.Append && (W.Place.Indices.empty() || goesByLoaded(W.Place.Indices.back().first)))
+    if (W.Append)
+      continue;
+    if (W.Place.Indices.empty())
+      return std::nullopt;
+    LookedUp By;
+    findLookedUp(W.Place.Indices.back().first, By);
+    // The entries of a key lie together, in the order of keys.
+    if (!By.Keys.empty() && (!By.Advances || indexOrigin(By.Keys, Host, Values, Facts, Context) != IndexOrigin::Counted))
       return std::nullopt;
   }
   if (llvm::is_contained(Gets, nullptr) || indexOrigin(Gets, Host, Values, Facts, Context) != IndexOrigin::Counted)

@@ -232,6 +232,11 @@ TEST(HostFills, ofPlainArraysLieNearTheirPlaceToo) {
   EXPECT_TRUE(of(Neighbours, "o[0] = p[3];").Fills.empty()) << "no place";
   EXPECT_TRUE(of(Neighbours, "for (int j = p[3]; j < p[4]; ++j) o[j] = 1;").Fills.empty()) << "where runs begin";
   EXPECT_TRUE(of(Loop + "h[h[i]] = i;").Fills.empty()) << "anywhere";
+  const std::string Next = "static int next[1000]; ";
+  EXPECT_EQ(of(Next + Loop + "h[next[i / 3]++] = i;").Fills.at(0).size(), 1u) << "in the order of keys that lie near";
+  EXPECT_EQ(of(Next + Loop + "{ const int at = next[i / 3]++; h[at] = i; }").Fills.at(0).size(), 1u);
+  EXPECT_TRUE(of(Next + Loop + "h[next[hash(i) % n]++] = i;").Fills.empty()) << "keys in no order";
+  EXPECT_TRUE(of(Next + Loop + "{ const int at = next[hash(i) % n]++; h[at] = i; }").Fills.empty());
   EXPECT_TRUE(of(Loop + "h.push_back(hash(i) % 3 ? i : hash(i) % n);").Fills.empty());
 }
 
