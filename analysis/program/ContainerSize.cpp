@@ -154,8 +154,14 @@ std::optional<Estimate> Evaluator::containerSize(const ValueDecl *D, Frame In) c
     const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D);
     if (const Expr *Given = P ? In.argument(P) : nullptr)
       return containerSize(containerOf(Given), In.around());
-    const llvm::ArrayRef<const Expr *> Given = P ? givenTo(P, Facts) : llvm::ArrayRef<const Expr *>();
-    return Given.size() == 1 ? initialSize(Given.front(), In.deeper()) : std::nullopt;
+    std::optional<Estimate> One; // in all calls
+    for (const Expr *Given : P ? givenTo(P, Facts) : llvm::ArrayRef<const Expr *>()) {
+      const std::optional<Estimate> Next = initialSize(Given, In.deeper());
+      if (!Next || (One && One->Value != Next->Value))
+        return std::nullopt;
+      One = Next;
+    }
+    return One;
   }
   const bool Remember = !In.Callee && Trial.empty();
   if (auto At = Known.Containers.find(D); At != Known.Containers.end() && (Remember || !At->second))

@@ -260,6 +260,9 @@ TEST(Launches, knowTheSizeOfAVectorThatSomethingElseMakes) {
   EXPECT_EQ(argument("const std::vector<int> v{4, 5};" + Launch), 2);
   EXPECT_EQ(argument("std::vector<int> u(n), v = u;" + Launch), 1000);
   EXPECT_EQ(argument("std::vector<int> v = made(n / 2);" + Launch, "std::vector<int> made(int k) { std::vector<int> r(k + 1); return r; }\n"), 501);
+  const std::string Step = "void step(Q *d, std::vector<int> &v) { k<<<1, 32>>>(d, v.size()); }\n";
+  EXPECT_EQ(argument("std::vector<int> v(n); step(d, v); for (int i = 0; i < 9; ++i) step(d, v);", Step), 1000);
+  EXPECT_EQ(argument("std::vector<int> u(3), v(n); step(d, u); step(d, v);", Step), std::nullopt) << "of different ones";
   // Members, of whatever object.
   const std::string Mesh = "struct Mesh { std::vector<int> cells, faces; };\n"
                            "Mesh mesh(int side) { Mesh m{std::vector<int>(side * side)}; for (int i = 0; i < side; ++i) m.faces.push_back(i); return m; }\n";
