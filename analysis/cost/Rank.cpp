@@ -3,6 +3,7 @@
 #include "analysis/cost/ThesisModel.h"
 #include "analysis/cost/ThroughputModel.h"
 #include "ptx/parse/Inline.h"
+#include "ptx/parse/NarrowLoads.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -34,6 +35,8 @@ Expected<Score> score(const ptx::Module &M, ArrayRef<KernelLaunch> Kernels, Arra
       return createStringError("kernel '" + L.Function + "' has no code in the compiled PTX");
     // Device functions that the compiler left as calls belong to their kernel.
     ptx::Function Whole = ptx::inlineCalls(M, *F);
+    if (Which == Model::Throughput)
+      ptx::narrowLoads(Whole);
     KernelCost K = Which == Model::Thesis ? thesisCost(M, Whole, L, G) : throughputCost(M, Whole, L, G);
     S.Cycles += K.Cycles * K.Calls;
     if (Which == Model::Throughput)
