@@ -20,7 +20,7 @@ import variants
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-# Folder of programs of each CSV; none: draw.py writes them.
+# Folder of programs of each CSV that the page is of; none: draw.py writes them. Those of other CSVs are in programs/.
 SETS = {"programs-h200.csv": HERE / "programs", "samples-h200.csv": ROOT / "samples", "drawn-h200.csv": None}
 # The kernels that the profile's fitted constants were found on. All else is unseen.
 FITTED = frozenset("all_16 all_3 all_4 all_7 atomic_2 chunk16_4 chunk64_3 gather_1_of_8 gather_all_4 gather_all_7 "
@@ -35,7 +35,7 @@ def parse_arguments(argv):
     parser.add_argument("--reports", type=Path, required=True, help="folder of restride's reports; read, or written with --restride")
     parser.add_argument("--restride", help="ask this restride; without it the reports are read as they are")
     parser.add_argument("--cuda-path", help="passed on to restride")
-    parser.add_argument("--csv", type=Path, action="append", help="measured times (default: all that lie here)")
+    parser.add_argument("--csv", type=Path, action="append", help="measured times (default: those of the page)")
     parser.add_argument("--causes", type=Path, default=HERE / "causes.csv", help="why arrays failed: program,candidate,cause")
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "accuracy.md")
     parser.add_argument("--gpu", default="h200")
@@ -75,7 +75,7 @@ def ask(options, originals):
 
 def sources(options, csv_name, programs):
     """The programs of a set, in no folder of the project if they were drawn."""
-    folder = SETS[csv_name]
+    folder = SETS.get(csv_name, HERE / "programs")
     if not folder:
         folder = options.reports / "drawn"
         draw.write(folder, programs)
@@ -111,8 +111,7 @@ def main(argv=None):
         note = path.with_suffix(".txt")  # the machine, in a sentence or two
         machines[path.name] = note.read_text().strip() if note.exists() else "machine not recorded"
     if options.restride:
-        originals = [(name, original) for name, times in measured.items() if name in SETS
-                     for original in sources(options, name, times)]
+        originals = [(name, original) for name, times in measured.items() for original in sources(options, name, times)]
         failures = ask(options, originals)
         for program, message in failures:
             print(f"{program}: {message}", file=sys.stderr)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import summary
 import variants
 
-TIMED_WITH_COPIES = {"frames"}  # programs whose time_ms holds the copies; those of all others are launches alone
+TIMED_WITH_COPIES = {"frames", "geo_project"}  # programs whose time_ms holds the copies; those of all others are launches alone
 
 
 class Time(float):
