@@ -1,6 +1,8 @@
 #include "analysis/cost/WeightedCfg.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -33,6 +35,48 @@ static ptx::SourceLocation placeOf(const ptx::Function &F, const ptx::ControlFlo
   return {};
 }
 
+static bool isInside(const ptx::ControlFlow &C, int Loop, unsigned Of) {
+  for (; Loop >= 0; Loop = C.Loops[Loop].Parent)
+    if (unsigned(Loop) == Of)
+      return true;
+  return false;
+}
+
+/// The warps of which no limit on effort ended loop \p Index, or one in it, of those that entered it.
+static SmallVector<const ptx::WarpTrace *> thatEnded(const ptx::ControlFlow &C, unsigned Index, ArrayRef<const ptx::WarpTrace *> Traces) {
+  SmallVector<const ptx::WarpTrace *> Out;
+  copy_if(Traces, std::back_inserter(Out), [&](const ptx::WarpTrace *T) {
+    return T->Loops[Index].Entries > 0 &&
+           none_of(seq<int>(0, int(T->Loops.size())), [&](int L) { return T->Loops[L].Hurried && isInside(C, L, Index); });
+  });
+  return Out;
+}
+
+/// Weights of blocks, by warp. What a warp whose loop was ended by a limit would have done in it, others show.
+static std::vector<std::vector<double>> blockWeights(const ptx::ControlFlow &C, ArrayRef<const ptx::WarpTrace *> Traces) {
+  std::vector<std::vector<double>> Out;
+  for (const ptx::WarpTrace *T : Traces) {
+    std::vector<double> &Weights = Out.emplace_back(T->BlockWeight);
+    for (unsigned L = 0; L < C.Loops.size(); ++L) {
+      bool Around = false; // it is part of one that was ended too
+      for (int P = C.Loops[L].Parent; P >= 0; P = C.Loops[P].Parent)
+        Around |= T->Loops[P].Hurried;
+      const SmallVector<const ptx::WarpTrace *> Others =
+          T->Loops[L].Hurried && !Around ? thatEnded(C, L, Traces) : SmallVector<const ptx::WarpTrace *>();
+      double Entries = 0;
+      for (const ptx::WarpTrace *O : Others)
+        Entries += double(O->Loops[L].Entries);
+      if (Entries > 0)
+        for (unsigned B : C.Loops[L].Blocks) {
+          Weights[B] = 0;
+          for (const ptx::WarpTrace *O : Others)
+            Weights[B] += O->BlockWeight[B] / Entries * double(T->Loops[L].Entries);
+        }
+    }
+  }
+  return Out;
+}
+
 static CfgLoop averageLoop(const ptx::Function &F, const ptx::ControlFlow &C, unsigned Index,
                            ArrayRef<const ptx::WarpTrace *> Traces) {
   CfgLoop L;
@@ -40,20 +84,19 @@ static CfgLoop averageLoop(const ptx::Function &F, const ptx::ControlFlow &C, un
   L.Parent = C.Loops[Index].Parent;
   L.At = placeOf(F, C, C.Loops[Index]);
   double Entries = 0, Trips = 0;
-  L.Known = true;
-  for (const ptx::WarpTrace *T : Traces) {
-    const ptx::LoopTrips &Seen = T->Loops[Index];
-    Entries += Seen.Entries;
-    Trips += Seen.True;
-    L.Known &= Seen.Known || Seen.Entries == 0;
+  const SmallVector<const ptx::WarpTrace *> Ended = thatEnded(C, Index, Traces);
+  for (const ptx::WarpTrace *T : Ended.empty() ? Traces : ArrayRef<const ptx::WarpTrace *>(Ended)) {
+    Entries += T->Loops[Index].Entries;
+    Trips += T->Loops[Index].True;
   }
+  L.Known = all_of(Traces, [&](const ptx::WarpTrace *T) { return T->Loops[Index].Known || T->Loops[Index].Entries == 0; });
   L.Trips = Entries > 0 ? Trips / Entries : 0;
   L.Runs = any_of(Traces, [&](const ptx::WarpTrace *T) { return T->Loops[Index].Runs; });
   return L;
 }
 
 /// A loop that could not be counted and was stopped by an effort limit ran as
-/// many trips as its layout's requests allowed. Give it the trips that all
+/// many trips as its layout's requests allowed. Give it those that all
 /// data-dependent loops make, so that variants stay comparable.
 static void assumeTrips(WeightedCfg &G, const ptx::ControlFlow &C, unsigned Index,
                         ArrayRef<const ptx::WarpTrace *> Traces) {
@@ -62,7 +105,8 @@ static void assumeTrips(WeightedCfg &G, const ptx::ControlFlow &C, unsigned Inde
     return;
   const double Assumed = double(ptx::ExecuteLimits().DataLoopTrips);
   const bool Search = any_of(Traces, [&](const ptx::WarpTrace *T) { return T->Loops[Index].Search; });
-  if (!Search && L.Trips < Assumed && any_of(Traces, [&](const ptx::WarpTrace *T) { return T->Loops[Index].Hurried; })) {
+  const bool Hurried = any_of(Traces, [&](const ptx::WarpTrace *T) { return T->Loops[Index].Hurried; });
+  if (Hurried && !Search && L.Trips < Assumed && thatEnded(C, Index, Traces).empty()) {
     for (unsigned B : C.Loops[Index].Blocks)
       G.Nodes[B].Weight *= Assumed / L.Trips;
     L.Trips = Assumed;
@@ -90,26 +134,18 @@ static void noteExtremes(WeightedCfg &G) {
   }
 }
 
-/// Those of which no limit on effort ended a loop; all if there are none.
-static SmallVector<const ptx::WarpTrace *> ofWholeLoops(ArrayRef<const ptx::WarpTrace *> Traces) {
-  SmallVector<const ptx::WarpTrace *> Whole;
-  copy_if(Traces, std::back_inserter(Whole),
-          [](const ptx::WarpTrace *T) { return none_of(T->Loops, [](const ptx::LoopTrips &L) { return L.Hurried; }); });
-  return Whole.empty() ? SmallVector<const ptx::WarpTrace *>(Traces) : Whole;
-}
-
-WeightedCfg weightedCfg(const ptx::Function &F, const ptx::ControlFlow &C, ArrayRef<const ptx::WarpTrace *> All) {
+WeightedCfg weightedCfg(const ptx::Function &F, const ptx::ControlFlow &C, ArrayRef<const ptx::WarpTrace *> Traces) {
   WeightedCfg G;
-  const SmallVector<const ptx::WarpTrace *> Traces = ofWholeLoops(All);
   for (unsigned L = 0; L < C.Loops.size(); ++L)
     G.Loops.push_back(averageLoop(F, C, L, Traces));
+  const std::vector<std::vector<double>> Weights = blockWeights(C, Traces);
   G.Nodes.resize(C.Blocks.size());
   for (unsigned B = 0; B < C.Blocks.size(); ++B) {
     CfgNode &N = G.Nodes[B];
     N.Block = B;
     N.Loop = C.LoopOf[B];
-    for (const ptx::WarpTrace *T : Traces)
-      N.Weight += T->BlockWeight[B] / Traces.size();
+    for (const std::vector<double> &OfWarp : Weights)
+      N.Weight += OfWarp[B] / Traces.size();
   }
   for (unsigned L = 0; L < G.Loops.size(); ++L)
     assumeTrips(G, C, L, Traces);

@@ -100,6 +100,8 @@ TEST(WeightedCfg, AnAssumedTripCountIsSaid) {
   EXPECT_DOUBLE_EQ(weightedCfg(P.f(), P.C, {&Cut}).Nodes[2].Weight, 16) << "whatever the limit let pass";
   ptx::WarpTrace Whole = visits({1, 1, 10, 1, 1}, false);
   EXPECT_DOUBLE_EQ(weightedCfg(P.f(), P.C, {&Whole, &Cut}).Nodes[2].Weight, 10) << "another warp shows it";
+  ptx::WarpTrace Skipping = visits({1, 0, 0, 0, 1}, false);
+  EXPECT_DOUBLE_EQ(weightedCfg(P.f(), P.C, {&Skipping, &Cut}).Nodes[2].Weight, 8) << "a warp that does not enter it shows nothing";
 }
 
 TEST(WeightedCfg, TotalIsTheWeightedSum) {
