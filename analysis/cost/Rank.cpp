@@ -2,8 +2,8 @@
 
 #include "analysis/cost/ThesisModel.h"
 #include "analysis/cost/ThroughputModel.h"
+#include "ptx/flow/NarrowLoads.h"
 #include "ptx/parse/Inline.h"
-#include "ptx/parse/NarrowLoads.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -61,8 +61,9 @@ static std::vector<std::vector<double>> blockWeights(const ptx::ControlFlow &C, 
       bool Around = false; // it is part of one that was ended too
       for (int P = C.Loops[L].Parent; P >= 0; P = C.Loops[P].Parent)
         Around |= T->Loops[P].Hurried;
-      const SmallVector<const ptx::WarpTrace *> Others =
-          T->Loops[L].Hurried && !Around ? thatEnded(C, L, Traces) : SmallVector<const ptx::WarpTrace *>();
+      if (!T->Loops[L].Hurried || Around)
+        continue;
+      const SmallVector<const ptx::WarpTrace *> Others = thatEnded(C, L, Traces);
       double Entries = 0;
       for (const ptx::WarpTrace *O : Others)
         Entries += double(O->Loops[L].Entries);

@@ -1,5 +1,6 @@
 // "points.size()": how many elements the host puts into a std::vector.
 #include "analysis/program/ContainerSize.h"
+#include "analysis/program/InAllCalls.h"
 
 #include "analysis/program/Evaluate.h"
 #include "analysis/program/HostPlaces.h"
@@ -154,14 +155,7 @@ std::optional<Estimate> Evaluator::containerSize(const ValueDecl *D, Frame In) c
     const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D);
     if (const Expr *Given = P ? In.argument(P) : nullptr)
       return containerSize(containerOf(Given), In.around());
-    std::optional<Estimate> One; // in all calls
-    for (const Expr *Given : P ? givenTo(P, Facts) : llvm::ArrayRef<const Expr *>()) {
-      const std::optional<Estimate> Next = initialSize(Given, In.deeper());
-      if (!Next || (One && One->Value != Next->Value))
-        return std::nullopt;
-      One = Next;
-    }
-    return One;
+    return P ? inAllCalls(givenTo(P, Facts), [&](const Expr *Given) { return initialSize(Given, In.deeper()); }) : std::nullopt;
   }
   const bool Remember = !In.Callee && Trial.empty();
   if (auto At = Known.Containers.find(D); At != Known.Containers.end() && (Remember || !At->second))

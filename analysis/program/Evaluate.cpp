@@ -2,6 +2,7 @@
 
 #include "analysis/program/ContainerSize.h"
 #include "analysis/program/GpuProperties.h"
+#include "analysis/program/InAllCalls.h"
 #include "analysis/program/PartUse.h"
 #include "analysis/program/Returned.h"
 
@@ -46,14 +47,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
   if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(V)) {
     if (const Expr *Given = In.argument(P))
       return value<T>(Given, In.around());
-    std::optional<EstimateOf<T>> One;
-    for (const Expr *Argument : givenTo(P, Facts)) {
-      std::optional<EstimateOf<T>> Next = value<T>(Argument, In.deeper());
-      if (!Next || (One && One->Value != Next->Value))
-        return std::nullopt;
-      One = Next;
-    }
-    return One;
+    return inAllCalls(givenTo(P, Facts), [&](const Expr *Argument) { return value<T>(Argument, In.deeper()); });
   }
   for (const auto *Now : {&Trial, &Sampled})
     if (auto At = Now->find(V); At != Now->end())

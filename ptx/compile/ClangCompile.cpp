@@ -4,7 +4,7 @@
 // variant may change; or all of the program's system headers, put before it.
 #include "ptx/compile/ClangInvocation.h"
 #include "ptx/compile/Compile.h"
-#include "ptx/compile/FieldCopies.h"
+#include "ptx/compile/RecordCopies.h"
 #include "ptx/compile/HostSource.h"
 #include "ptx/compile/SystemHeaders.h"
 
@@ -186,7 +186,7 @@ static Expected<std::string> compileWith(const Base &B, StringRef MainText, Arra
   Call->getCodeGenOpts().RelaxedAliasing = false; // it names the fields of copies then
   Call->getCodeGenOpts().PassBuilderCallbacks.push_back([StrictAliasing](PassBuilder &Passes) {
     Passes.registerPipelineStartEPCallback([StrictAliasing](ModulePassManager &Module, OptimizationLevel) {
-      Module.addPass(createModuleToFunctionPassAdaptor(FieldCopies(StrictAliasing)));
+      Module.addPass(createModuleToFunctionPassAdaptor(RecordCopies(StrictAliasing)));
     });
   });
 

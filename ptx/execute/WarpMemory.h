@@ -73,8 +73,7 @@ private:
   std::optional<KnownInteger> known(uint64_t Address) const;
   /// The same as an index that \p Op loads; \p Known is at most guessed.
   std::optional<uint64_t> placed(const KnownInteger &Known, const MicroOp &Op, unsigned Part, uint64_t Address) const;
-  /// \p Seen: the request that loads.
-  void load(const MicroOp &Op, const Request &Seen, RegisterFile &R);
+  void load(const MicroOp &Op, const Request &Loading, RegisterFile &R);
   void store(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, const RegisterFile &R);
   void atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);
 

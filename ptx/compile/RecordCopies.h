@@ -12,11 +12,11 @@ namespace restride::ptx {
 
 /// Makes each memcpy that names the fields it copies (!tbaa.struct) the loads of all of them, and
 /// then the stores. As nvcc does, it copies the bytes that `__align__` adds at the end, too.
-class FieldCopies : public llvm::PassInfoMixin<FieldCopies> {
+class RecordCopies : public llvm::PassInfoMixin<RecordCopies> {
 public:
   /// \p StrictAliasing: a type's loads and stores are none of another's. Otherwise no later pass may think so, though
   /// Clang wrote down the types, for the names of the fields.
-  explicit FieldCopies(bool StrictAliasing) : StrictAliasing(StrictAliasing) {}
+  explicit RecordCopies(bool StrictAliasing) : StrictAliasing(StrictAliasing) {}
   llvm::PreservedAnalyses run(llvm::Function &F, llvm::FunctionAnalysisManager &);
 
 private:

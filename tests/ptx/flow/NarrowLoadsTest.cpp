@@ -1,4 +1,4 @@
-#include "ptx/parse/NarrowLoads.h"
+#include "ptx/flow/NarrowLoads.h"
 
 #include "tests/ptx/Inputs.h"
 

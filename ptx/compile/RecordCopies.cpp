@@ -1,4 +1,4 @@
-#include "ptx/compile/FieldCopies.h"
+#include "ptx/compile/RecordCopies.h"
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
@@ -61,7 +61,7 @@ static void copyFields(MemCpyInst &Copy, ArrayRef<Field> Fields) {
   Copy.eraseFromParent();
 }
 
-PreservedAnalyses FieldCopies::run(Function &F, FunctionAnalysisManager &) {
+PreservedAnalyses RecordCopies::run(Function &F, FunctionAnalysisManager &) {
   SmallVector<MemCpyInst *> Copies;
   for (Instruction &I : instructions(F))
     if (MemCpyInst *Copy = dyn_cast<MemCpyInst>(&I))

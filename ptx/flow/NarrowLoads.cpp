@@ -1,6 +1,6 @@
-#include "ptx/parse/NarrowLoads.h"
+#include "ptx/flow/NarrowLoads.h"
 
-#include "llvm/ADT/BitVector.h"
+#include "ptx/flow/Liveness.h"
 
 #include <algorithm>
 
@@ -9,17 +9,8 @@ using namespace llvm;
 
 static BitVector usedRegisters(const Function &F) {
   BitVector Used(unsigned(F.Registers.size()));
-  auto use = [&](int Register) {
-    if (Register >= 0)
-      Used.set(unsigned(Register));
-  };
-  for (const Instruction &I : F.Body) {
-    for (const Operand &O : I.Src)
-      use(O.Reg);
-    if (I.Addr)
-      use(I.Addr->Reg);
-    use(I.Guard);
-  }
+  for (const Instruction &I : F.Body)
+    visitBackwards(I, [](unsigned) {}, [&](unsigned Register) { Used.set(Register); });
   return Used;
 }
 
