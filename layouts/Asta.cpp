@@ -44,8 +44,8 @@ uint64_t Asta::allocationBytes(const Record &R, uint64_t Count) const {
 
 std::string Asta::definition(const Record &R, llvm::StringRef Handle) const {
   std::string T = "[" + std::to_string(Tile) + "]";
-  auto Array = [&](const std::string &Name, const std::string &Extents, bool Whole) {
-    return Whole ? Name + T + Extents : Name + Extents + T;
+  auto Array = [&](const Field &F, const std::string &Extents) {
+    return Member{F.Type, F.KeepWhole ? F.Name + T + Extents : F.Name + Extents + T};
   };
   std::string Size = std::to_string(Tile);
   return std::string(GeneratedMark) + " " + R.Name + " in tiles: element i is entry i % " + Size + " of tile i / " + Size + ".\n" +

@@ -16,13 +16,6 @@ llvm::ArrayRef<const Layout *> catalogue() {
   return All;
 }
 
-std::vector<HandleArray> Layout::arrays(const Record &R, llvm::StringRef) const {
-  std::vector<HandleArray> Out;
-  for (const Leaf &L : leaves(R))
-    Out.push_back({L.Path, L.Type, L.Extents, L.Size});
-  return Out;
-}
-
 const Layout &declaredForm(const Layout &L) {
   static const DeclaredSoa Arrays;
   return L.name() == Arrays.name() ? Arrays : L;

@@ -101,7 +101,7 @@ std::vector<HandleArray> Grouped::arrays(const Record &R, llvm::StringRef Handle
 
 std::string Grouped::definition(const Record &R, llvm::StringRef Handle) const {
   std::string Out, Pointers;
-  auto Plain = [](const std::string &Name, const std::string &Extents, bool) { return Name + Extents; };
+  auto Plain = [](const Field &F, const std::string &Extents) { return Member{F.Type, F.Name + Extents}; };
   for (size_t I = 0; I < Groups.size(); ++I) {
     Part P = partOf(R, Groups[I]);
     for (Field &F : P.Fields)

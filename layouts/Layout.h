@@ -20,12 +20,16 @@ inline constexpr const char *GeneratedMark = "// restride:";
 
 /// One pointer of a handle that is a struct.
 struct HandleArray {
-  std::string Path;    ///< from the handle: ".x", ".v[2]"
+  std::string Path;    ///< from the handle: ".x", ".v"
   std::string Type;    ///< of what it points to
   std::string Extents; ///< "[3]" where that is an array
-  uint64_t Size = 0;   ///< bytes of an element
+  uint64_t Size = 0;   ///< bytes of an element; of one of the arrays
   /// Names of the fields, where its elements are records of several fields.
   std::vector<std::string> Fields = {};
+  uint64_t Arrays = 1; ///< behind the pointer; several lie a pitch apart, which stands beside it
+
+  std::string pointer() const { return Arrays > 1 ? Path + ".base" : Path; }
+  std::string pitch() const { return Path + ".pitch"; }
 };
 
 class Layout {
@@ -58,7 +62,7 @@ public:
   /// Pattern of the leaf at \p Path (".pos.x"): $b handle, $i index, $p path to the leaf.
   virtual std::string accessPattern(llvm::StringRef Path) const = 0;
   /// The arrays that a struct handle points to, in the order of the one allocation.
-  virtual std::vector<HandleArray> arrays(const Record &R, llvm::StringRef Handle) const;
+  virtual std::vector<HandleArray> arrays(const Record &R, llvm::StringRef Handle) const { return {}; }
   /// The expression `handle + n` has a meaning, so a shifted handle can be passed on.
   virtual bool canShift() const { return true; }
   /// Definition of the handle type, with a comment line that says what it is.

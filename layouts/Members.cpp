@@ -2,7 +2,17 @@
 
 namespace restride {
 
-std::string declareMembers(const std::vector<Field> &Fields, Declarator Declare, unsigned Indent) {
+std::string indented(llvm::StringRef Text, unsigned Indent) {
+  std::string Out;
+  for (char C : Text) {
+    Out += C;
+    if (C == '\n')
+      Out.append(Indent, ' ');
+  }
+  return Out;
+}
+
+std::string declareMembers(const std::vector<Field> &Fields, MemberRule Declare, unsigned Indent) {
   std::string Out, OpenType, Pad(Indent, ' ');
   auto Close = [&] {
     if (!OpenType.empty())
@@ -18,16 +28,17 @@ std::string declareMembers(const std::vector<Field> &Fields, Declarator Declare,
       Out += Pad + "struct {\n" + declareMembers(F.Members, Declare, Indent + 2) + Pad + "} " + F.Name + Extents + ";\n";
       continue;
     }
+    const Member M = Declare(F, Extents);
     // "int *a, b" would declare one pointer only.
-    bool Joins = F.Type == OpenType && F.Type.find('*') == std::string::npos;
+    bool Joins = M.Type == OpenType && M.Type.find('*') == std::string::npos;
     if (!Joins) {
       Close();
-      Out += Pad + F.Type + " ";
-      OpenType = F.Type;
+      Out += Pad + indented(M.Type, Indent) + " ";
+      OpenType = M.Type;
     } else {
       Out += ", ";
     }
-    Out += Declare(F.Name, Extents, F.KeepWhole);
+    Out += M.Declarator;
   }
   Close();
   return Out;

@@ -5,16 +5,22 @@
 #include "layouts/Record.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace restride {
 
-/// Declares one leaf. \p Type is the type of one element of it, \p Extents are
-/// the member array's (as "[3][2]", or empty), \p Whole says that the array
-/// stays together. Returns the declarator after the type: "*x", "x[32]".
-using Declarator =
-    llvm::function_ref<std::string(const std::string &Name, const std::string &Extents, bool Whole)>;
+/// A leaf as it is declared: "float", "*x".
+struct Member {
+  std::string Type, Declarator;
+};
+
+/// Declares one leaf. \p Extents are the member array's (as "[3][2]", or empty).
+using MemberRule = llvm::function_ref<Member(const Field &F, const std::string &Extents)>;
 
 /// Lines "  float *x, *y;\n": neighbours of one type share a line.
-std::string declareMembers(const std::vector<Field> &Fields, Declarator Declare, unsigned Indent = 2);
+std::string declareMembers(const std::vector<Field> &Fields, MemberRule Declare, unsigned Indent = 2);
+
+/// \p Text with \p Indent blanks before each line but the first.
+std::string indented(llvm::StringRef Text, unsigned Indent);
 
 } // namespace restride

@@ -2,6 +2,13 @@
 
 namespace restride {
 
+std::string subscripts(const Field &F, uint64_t I) {
+  std::string Out;
+  for (size_t D = F.Extents.size(); D-- > 0; I /= F.Extents[D])
+    Out = "[" + std::to_string(I % F.Extents[D]) + "]" + Out;
+  return Out;
+}
+
 static void addLeaves(const Field &F, const std::string &Prefix, uint64_t Base, std::vector<Leaf> &Out);
 
 /// One array element of \p F (or F itself, where it is no array) at \p Base.
@@ -27,13 +34,8 @@ static void addLeaves(const Field &F, const std::string &Prefix, uint64_t Base, 
     return;
   }
   uint64_t N = F.arrayElements(), Size = F.Size / N;
-  for (uint64_t I = 0; I < N; ++I) {
-    std::string Subscripts;
-    uint64_t Rest = I;
-    for (size_t D = F.Extents.size(); D-- > 0; Rest /= F.Extents[D])
-      Subscripts = "[" + std::to_string(Rest % F.Extents[D]) + "]" + Subscripts;
-    addElement(F, Path + Subscripts, Begin + I * Size, Size, Out);
-  }
+  for (uint64_t I = 0; I < N; ++I)
+    addElement(F, Path + subscripts(F, I), Begin + I * Size, Size, Out);
 }
 
 std::vector<Leaf> leaves(const Record &R) {

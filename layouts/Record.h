@@ -60,6 +60,9 @@ struct Leaf {
   bool operator==(const Leaf &) const = default;
 };
 
+/// How element \p I of the member array \p F is subscripted: "[1][0]"; empty where F is none.
+std::string subscripts(const Field &F, uint64_t I);
+
 /// All leaves of \p R. Split member arrays give one leaf per array element.
 std::vector<Leaf> leaves(const Record &R);
 

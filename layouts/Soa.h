@@ -2,7 +2,9 @@
 //
 //   struct PSoA { float *x, *y, *z; };  PSoA p;     p.x[i]
 //
-// Member arrays become arrays of pointers, p.v[k][i]; nested records nest.
+// Member arrays become as many arrays, all one pitch apart, that a subscript
+// finds, p.v[k][i]; nested records nest, and arrays of them are structs of pointers
+// each.
 #pragma once
 
 #include "layouts/Layout.h"
@@ -18,6 +20,7 @@ public:
   llvm::StringRef suffix() const override { return "SoA"; }
   bool handleIsStruct() const override { return true; }
   std::string accessPattern(llvm::StringRef) const override { return "$b$p[$i]"; }
+  std::vector<HandleArray> arrays(const Record &R, llvm::StringRef Handle) const override;
   std::string definition(const Record &R, llvm::StringRef Handle) const override;
   /// Keeps every field's array aligned to 256 bytes, as cudaMalloc's result is.
   uint64_t countGranule() const override { return 256; }

@@ -110,15 +110,20 @@ std::vector<HandleMember> BlockReader::members(size_t I, size_t Last) const {
     }
     std::vector<HandleMember> Nested;
     std::vector<std::string> Group;
+    unsigned Subscripts = 0; // operators that find a member array's
     if (is(I, "struct") && is(I + 1, "{")) {
       size_t Close = closing(Tokens, I + 1);
-      Nested = members(I + 2, Close);
+      const unsigned Operators = unsigned(std::count_if(Tokens.begin() + I, Tokens.begin() + Close, [](const TextToken &T) { return T == "operator"; }));
+      if (Operators == 0)
+        Nested = members(I + 2, Close);
+      Subscripts = Operators;
       I = Close + 1;
     } else if (auto At = Groups.find(Tokens[I].Text.str()); At != Groups.end()) {
       Group = At->second;
     }
     // The name is the last word of a declarator.
     HandleMember M;
+    M.Extents = Subscripts;
     unsigned Angles = 0;
     bool Whole = false;
     for (; I < Last; ++I) {

@@ -66,11 +66,12 @@ struct ArrayPlace {
   /// Bytes after which elements lie the same way again, and those of these
   /// elements in the source's layout; 0: not known.
   uint64_t TileBytes = 0, SourceBytes = 0;
-  /// By byte of a tile: its place among the SourceBytes; ~0 for padding.
+  /// By byte of a tile, of one array after the other: its place among the SourceBytes; ~0 for padding.
   std::vector<uint32_t> Source = {};
   uint64_t Elements = 0; ///< in all; 0: not known
   uint64_t RecordBytes = 0; ///< of an element in the source's layout; 0: Source is empty
   unsigned Word = 0;        ///< in the source, the pointer's place in its struct, in 8 bytes
+  uint64_t PitchBytes = 0;  ///< from one to the next of several arrays behind the pointer; 0: it is one
 };
 
 /// What is known or assumed about one launch.

@@ -78,7 +78,7 @@ void Program::findTargets() {
           Data.insert(Op.FirstDest + partOf(Op, R));
           Converted &= Op.Op == Opcode::Cvt;
         } else if (Op.Op != Opcode::LdParam) {
-          Ordered &= keepsOrder(Op, F.Body[At]);
+          Ordered &= keepsOrder(Op, F.Body[At]) || dataBehind(R, /*Converted=*/true).empty();
         } else if (const auto [P, Offset] = parameterOf(Op); P && Op.ElementBytes == 8 && (P->IsPointer || Op.IsPointer)) {
           Pointers.insert({int16_t(P->Position), uint16_t(Offset / 8 + partOf(Op, R))});
         }

@@ -182,10 +182,18 @@ static std::pair<uint64_t, uint64_t> divide(uint64_t A, uint64_t B) {
 }
 
 std::optional<uint64_t> WarpMemory::sourceOffset(uint64_t Address, const Origin &From) {
-  const uint64_t Offset = offsetIn(Address);
+  uint64_t Offset = offsetIn(Address), Before = 0; // bytes of tiles
   if (!From.Array)
     return Offset;
-  const auto [Tile, At] = divide(Offset, From.Array->TileBytes);
+  if (From.Array->PitchBytes) {
+    const auto [Array, Rest] = divide(Offset, From.Array->PitchBytes);
+    Before = Array * From.Array->TileBytes;
+    Offset = Rest;
+  }
+  const auto [Tile, InTile] = divide(Offset, From.Array->TileBytes);
+  const uint64_t At = Before + InTile;
+  if (At >= From.Array->Source.size()) // behind the last array
+    return std::nullopt;
   const uint32_t Source = From.Array->Source[At];
   return Source == ~0u ? std::nullopt : std::optional(Tile * From.Array->SourceBytes + Source);
 }

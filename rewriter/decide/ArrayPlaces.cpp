@@ -9,29 +9,51 @@ namespace restride {
 /// A larger tile is not described: records with whole arrays in them.
 static constexpr uint64_t MostTileBytes = 1 << 16;
 
-std::vector<ptx::ArrayPlace> arrayPlaces(const Candidate &C, const Layout &L) {
+static constexpr unsigned WordBytes = 8;
+
+static void addWord(ptx::KnownObject &To, std::optional<uint64_t> Value) {
+  for (unsigned Byte = 0; Byte < WordBytes; ++Byte)
+    To.Bytes.push_back(Value ? std::optional(uint8_t(*Value >> 8 * Byte)) : std::nullopt);
+}
+
+HandlePlaces handlePlaces(const Candidate &C, const Layout &L, double Assumed) {
   const Record &R = C.Type;
   const uint64_t Count = uint64_t(std::max(C.Elements.Count, 0.0)), Granule = L.countGranule();
+  const uint64_t Pitch = llvm::alignTo(Count ? Count : uint64_t(Assumed), Granule);
   const bool Struct = L.handleIsStruct();
   const uint64_t TileElements = Struct ? 1 : Granule;
-  std::vector<ptx::ArrayPlace> Out;
-  if (Struct)
-    for (const HandleArray &A : L.arrays(R, ""))
-      Out.push_back({llvm::alignTo(Count, Granule) * A.Size, A.Size, R.Size, {}, Count, R.Size});
-  else
-    Out.push_back({L.allocationBytes(R, Count), L.allocationBytes(R, Granule), Granule * R.Size, {}, Count, R.Size});
-  for (ptx::ArrayPlace &P : Out)
-    P.Source.assign(P.TileBytes <= MostTileBytes ? P.TileBytes : 0, ~0u);
+  const std::vector<HandleArray> Arrays = Struct ? L.arrays(R, "") : std::vector<HandleArray>(1);
+  HandlePlaces Out;
+  std::vector<size_t> Words; // by array
+  for (const HandleArray &A : Arrays) {
+    Words.push_back(Out.Arrays.size());
+    addWord(Out.Words, std::nullopt);
+    if (Struct)
+      Out.Arrays.push_back({llvm::alignTo(Count, Granule) * A.Size * A.Arrays, A.Size, R.Size, {}, Count, R.Size});
+    else
+      Out.Arrays.push_back({L.allocationBytes(R, Count), L.allocationBytes(R, Granule), Granule * R.Size, {}, Count, R.Size});
+    ptx::ArrayPlace &Place = Out.Arrays.back();
+    Place.Source.assign(Place.TileBytes <= MostTileBytes ? Place.TileBytes * A.Arrays : 0, ~0u);
+    if (A.Arrays == 1)
+      continue;
+    Place.PitchBytes = Pitch * A.Size;
+    addWord(Out.Words, Pitch);
+    Out.Arrays.push_back({});
+  }
   for (const Leaf &F : leaves(R)) {
-    uint64_t At = L.offsetOf(R, F, 0, Granule);
+    uint64_t At = L.offsetOf(R, F, 0, Granule), Array = 0;
     const uint64_t Step = TileElements > 1 ? L.offsetOf(R, F, 1, Granule) - At : 0;
-    auto P = Out.begin(); // of a struct's arrays, each holds as many elements
-    for (; Struct && P + 1 != Out.end() && At >= P->TileBytes * Granule; ++P)
-      At -= P->TileBytes * Granule;
+    // Of a struct's arrays, each holds as many elements.
+    auto BytesOf = [&](const HandleArray &A) { return A.Arrays * A.Size * Granule; };
+    for (; Struct && Array + 1 < Arrays.size() && At >= BytesOf(Arrays[Array]); ++Array)
+      At -= BytesOf(Arrays[Array]);
+    if (const uint64_t Size = Arrays[Array].Size; Struct) // a tile of each array
+      At = At / (Size * Granule) * Size + At % (Size * Granule);
+    ptx::ArrayPlace &P = Out.Arrays[Words[Array]];
     for (uint64_t Element = 0; Element < TileElements; ++Element)
       for (uint64_t Byte = 0; Byte < F.Size; ++Byte)
-        if (uint64_t To = At + Element * Step + Byte; To < P->Source.size())
-          P->Source[To] = uint32_t(Element * R.Size + F.Offset + Byte);
+        if (uint64_t To = At + Element * Step + Byte; To < P.Source.size())
+          P.Source[To] = uint32_t(Element * R.Size + F.Offset + Byte);
   }
   return Out;
 }

@@ -7,7 +7,13 @@
 
 namespace restride {
 
-/// By pointer of the handle of \p C in \p L.
-std::vector<ptx::ArrayPlace> arrayPlaces(const Candidate &C, const Layout &L);
+/// A handle, by word of 8 bytes.
+struct HandlePlaces {
+  std::vector<ptx::ArrayPlace> Arrays; ///< behind pointers; of other words, nothing
+  ptx::KnownObject Words;              ///< as the kernel gets them: pointers are not known, pitches are
+};
+
+/// Of the handle of \p C in \p L; \p Assumed elements where nobody knows how many there are.
+HandlePlaces handlePlaces(const Candidate &C, const Layout &L, double Assumed);
 
 } // namespace restride

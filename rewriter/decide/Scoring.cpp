@@ -77,9 +77,14 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
       if (K.Struct && K.Kernel == L.Kernel)
         Structs[*K.Struct][K.Offset] = I;
       else if (K.Position && K.Kernel == L.Kernel && !(Parallel && isExtentKnown(L, *K.Position))) {
-        std::vector<std::vector<ptx::ArrayPlace>> &Arrays = Out.Facts.Arrays;
-        Arrays.resize(std::max(Arrays.size(), size_t(*K.Position) + 1));
-        Arrays[*K.Position] = arrayPlaces(C, *Layouts[I]);
+        ptx::LaunchFacts &F = Out.Facts;
+        F.Arrays.resize(std::max(F.Arrays.size(), size_t(*K.Position) + 1));
+        HandlePlaces Handle = handlePlaces(C, *Layouts[I], Assumed);
+        F.Arrays[*K.Position] = std::move(Handle.Arrays);
+        if (llvm::none_of(Handle.Words.Bytes, [](const std::optional<uint8_t> &B) { return B.has_value(); }))
+          continue;
+        F.Objects.resize(std::max(F.Objects.size(), size_t(*K.Position) + 1));
+        F.Objects[*K.Position] = std::move(Handle.Words);
       }
   }
   for (size_t I = 0; I < L.Extents.size(); ++I) {
@@ -106,11 +111,11 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
   F.DynamicSharedBytes = L.SharedBytes;
   F.Arguments = L.Arguments;
   F.Reals = L.Reals;
-  F.Objects.resize(L.Objects.size());
+  F.Objects.resize(std::max(F.Objects.size(), L.Objects.size()));
   F.Arrays.resize(std::max(F.Arrays.size(), L.Objects.size()));
   for (unsigned I = 0; I < L.Objects.size(); ++I)
     if (!L.Objects[I].Bytes.empty())
-      std::tie(F.Objects[I], F.Arrays[I]) = structPlaces(L.Objects[I], Structs[I], P, Layouts);
+      std::tie(F.Objects[I], F.Arrays[I]) = structPlaces(L.Objects[I], Structs[I], P, Layouts, Assumed);
   for (const auto &[Name, S] : L.Symbols) {
     F.Symbols[Name] = aroundPointers(S.Object);
     Out.SymbolNotes[Name] = S.Notes;

@@ -1,11 +1,13 @@
 #include "rewriter/decide/StructPlaces.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 
 namespace restride {
 
 std::pair<ptx::KnownObject, std::vector<ptx::ArrayPlace>> structPlaces(const KnownObject &Source, const std::map<uint64_t, size_t> &Inside,
-                                                                      const Program &P, const Plan &Layouts) {
+                                                                      const Program &P, const Plan &Layouts, double Assumed) {
   constexpr uint64_t PointerBytes = 8;
   ptx::KnownObject Object;
   std::vector<ptx::ArrayPlace> Places;
@@ -19,8 +21,9 @@ std::pair<ptx::KnownObject, std::vector<ptx::ArrayPlace>> structPlaces(const Kno
       Places.back().Word = Word;
       continue;
     }
-    for (ptx::ArrayPlace &Place : arrayPlaces(P.Candidates[Array->second], *Layouts[Array->second])) {
-      Object.Bytes.insert(Object.Bytes.end(), PointerBytes, std::nullopt);
+    HandlePlaces Handle = handlePlaces(P.Candidates[Array->second], *Layouts[Array->second], Assumed);
+    llvm::append_range(Object.Bytes, Handle.Words.Bytes);
+    for (ptx::ArrayPlace &Place : Handle.Arrays) {
       Places.push_back(std::move(Place));
       Places.back().Word = Word;
     }
@@ -38,7 +41,7 @@ ptx::KnownObject aroundPointers(const KnownObject &O) {
 void dropOtherStructs(ptx::LaunchFacts &F, const Launch &L, const ptx::Function &Code) {
   for (size_t I = 0; I < std::min(F.Objects.size(), Code.Params.size()); ++I)
     if (!F.Objects[I].Bytes.empty() && F.Objects[I].Bytes.size() != Code.Params[I].Bytes) {
-      F.Objects[I] = aroundPointers(L.Objects[I]);
+      F.Objects[I] = I < L.Objects.size() ? aroundPointers(L.Objects[I]) : ptx::KnownObject{};
       F.Arrays[I].clear();
     }
 }

@@ -26,7 +26,7 @@ std::string handleName(const Record &R, const Layout &L, const std::vector<std::
 bool isHelperWord(llvm::StringRef Name) {
   static constexpr llvm::StringRef Words[] = {"Raw", "base", "bytes", "dst", "e",    "first", "flags",   "freed",  "from", "i",    "kind", "n",
                                               "p",    "r",     "src", "args", "stream", "staging", "to",     "value",
-                                              "packed", "symbol", "field", "Extent"};
+                                              "pitch", "packed", "symbol", "field", "Extent"};
   return llvm::is_contained(Words, Name) || (Name.size() == 1 && Name[0] >= 'j');
 }
 
@@ -70,7 +70,7 @@ private:
 std::string Writer::shift() const {
   std::string Out = "static inline __host__ __device__ " + H + " " + H + "_at(" + H + " p, ptrdiff_t i) {\n";
   for (const HandleArray &One : L.arrays(R, H))
-    Out += "  p" + One.Path + " += i;\n";
+    Out += "  p" + One.pointer() + " += i;\n";
   return Out + "  return p;\n}\n";
 }
 
@@ -94,7 +94,7 @@ std::string Writer::allocate(HostCall::Api What) const {
   std::vector<HandleArray> All = L.arrays(R, H);
   uint64_t Total = 0;
   for (const HandleArray &One : All)
-    Total += One.Size;
+    Total += One.Size * One.Arrays;
   Out += "  size_t n = " + Count + ";\n";
   Out += "  n = (n + " + std::to_string(L.countGranule() - 1) + ") / " + Granule + " * " + Granule + "; // keeps every array aligned\n";
   Out += "  char *base = nullptr;\n";
@@ -102,9 +102,11 @@ std::string Writer::allocate(HostCall::Api What) const {
   uint64_t Before = 0;
   for (const HandleArray &One : All) {
     std::string Pointer = One.Extents.empty() ? One.Type + " *" : One.Type + " (*)" + One.Extents;
-    Out += "  p->" + One.Path.substr(1) + " = (" + Pointer + ")" +
+    Out += "  p->" + One.pointer().substr(1) + " = (" + Pointer + ")" +
            (Before ? "(base + n * " + std::to_string(Before) + ");\n" : "base;\n");
-    Before += One.Size;
+    if (One.Arrays > 1)
+      Out += "  p->" + One.pitch().substr(1) + " = n;\n";
+    Before += One.Size * One.Arrays;
   }
   return Out + "  return e;\n}\n";
 }
@@ -112,7 +114,7 @@ std::string Writer::allocate(HostCall::Api What) const {
 std::string Writer::release(HostCall::Api What) const {
   bool Async = What == HostCall::FreeAsync;
   return "static inline cudaError_t " + helperName(H, What) + "(" + H + " p" + (Async ? ", cudaStream_t stream" : "") + ") { return " +
-         (Async ? "cudaFreeAsync" : "cudaFree") + "((void *)p" + L.arrays(R, H)[0].Path + (Async ? ", stream" : "") + "); }\n";
+         (Async ? "cudaFreeAsync" : "cudaFree") + "((void *)p" + L.arrays(R, H)[0].pointer() + (Async ? ", stream" : "") + "); }\n";
 }
 
 static const char *const EveryElement = "  size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;\n"
@@ -236,6 +238,23 @@ static std::string withMembers(const std::string &Definition, llvm::ArrayRef<std
   return Out + "};\n";
 }
 
+/// A definition that a compiler reads which knows no word of CUDA's.
+static std::string withoutCuda(std::string Definition) {
+  for (size_t At; (At = Definition.find("__align__(")) != std::string::npos;)
+    Definition.replace(At, 9, "alignas");
+  std::string Out;
+  for (llvm::StringRef Rest = Definition; !Rest.empty();) {
+    const auto [Line, After] = Rest.split('\n');
+    const llvm::StringRef Words = Line.ltrim(), Indent = Line.drop_back(Words.size());
+    if (constexpr llvm::StringRef Spaces = "__host__ __device__ "; Words.starts_with(Spaces))
+      Out += (Indent + "#ifdef __CUDACC__\n" + Indent + Spaces.rtrim() + "\n" + Indent + "#endif\n" + Indent + Words.drop_front(Spaces.size()) + "\n").str();
+    else
+      Out += (Line + "\n").str();
+    Rest = After;
+  }
+  return Out;
+}
+
 std::string Writer::run(HelperNeeds N) {
   bool Moves = !L.elementIsRecord();
   auto Symbol = [&](HostCall::Api What) { return N.Symbol.count(What) || N.Symbol.count(HostCall::Api(What + 1)); };
@@ -277,8 +296,8 @@ std::string Writer::run(HelperNeeds N) {
   for (const auto &[Element, Needs] : N.Fields)
     Parts.push_back(fieldCopyCode(Element, L.handleIsStruct() ? 1 : L.countGranule(), Needs));
   llvm::append_range(Parts, symbolCode(R, L, H, N));
-  for (size_t At; N.ForHost && (At = Parts[0].find("__align__(")) != std::string::npos;)
-    Parts[0].replace(At, 9, "alignas"); // which is no word of CUDA's
+  if (N.ForHost)
+    Parts[0] = withoutCuda(std::move(Parts[0]));
   std::string Out;
   bool Guarded = false;
   for (const std::string &P : Parts) {

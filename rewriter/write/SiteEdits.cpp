@@ -197,7 +197,7 @@ std::vector<Edit> siteEdits(const Move &M, HelperNeeds &Needs) {
     Replace(S.Operand, S.Array ? Pieces{M.Handle + "_bytes(", *S.Array, ")"} : Pieces{"(" + M.C.Spelling + ")"}, S.Instance);
   }
   if (M.L.handleIsStruct()) {
-    std::string First = M.L.arrays(M.C.Type, M.Handle)[0].Path;
+    std::string First = M.L.arrays(M.C.Type, M.Handle)[0].pointer();
     for (const NullValue &N : M.C.Nulls)
       Replace(N.Whole, {"{}"}, N.Instance);
     for (const PointerTest &T : M.C.Tests)

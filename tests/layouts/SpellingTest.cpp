@@ -29,10 +29,31 @@ TEST(Spelling, ofAccesses) {
 TEST(Spelling, ofAStructureOfArrays) {
   EXPECT_EQ(definition("soa", shapes::pair(), "PairSoA"), "struct PairSoA {\n  float *x, *y;\n};\n");
   EXPECT_EQ(definition("soa", shapes::arrays(), "S"),
-            "struct S {\n  float *v[3];\n  int *m[2][2];\n  double (*whole)[5];\n};\n");
+            "struct S {\n"
+            "  struct {\n"
+            "    float *base;\n"
+            "    long long pitch; // elements from one array to the next\n"
+            "    __host__ __device__ float *operator[](long long k) const { return base + k * pitch; }\n"
+            "  } v;\n"
+            "  struct {\n"
+            "    int *base;\n"
+            "    long long pitch; // elements from one array to the next\n"
+            "    struct Row {\n"
+            "      int *base;\n"
+            "      long long pitch; // elements from one array to the next\n"
+            "      __host__ __device__ int *operator[](long long k) const { return base + k * pitch; }\n"
+            "    };\n"
+            "    __host__ __device__ Row operator[](long long k) const { return {base + k * 2 * pitch, pitch}; }\n"
+            "  } m;\n"
+            "  double (*whole)[5];\n};\n");
   EXPECT_EQ(definition("soa", shapes::nested(), "S"),
             "struct S {\n  struct {\n    float *x, *y;\n  } pos;\n  struct {\n    float *x, *y;\n  } vel[2];\n"
             "  float4 *color;\n  int *n;\n};\n");
+}
+
+TEST(Spelling, ofRowsBesideTheProgramsOwn) {
+  Record R{"P", 20, 4, {shapes::array("m", "geo::Row", 0, 4, {2, 2}), shapes::scalar("n", "int", 16, 4)}};
+  EXPECT_NE(definition("soa", R, "S").find("struct Row_ {\n      geo::Row *base;"), std::string::npos) << definition("soa", R, "S");
 }
 
 TEST(Spelling, ofTiles) {

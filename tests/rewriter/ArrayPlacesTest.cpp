@@ -25,26 +25,49 @@ TEST(ArrayPlaces, AgreeWithTheLayouts) {
   const Candidate C = candidate();
   for (const Layout *L : catalogue()) {
     SCOPED_TRACE(L->name().str());
-    std::vector<ptx::ArrayPlace> Places = arrayPlaces(C, *L);
+    const std::vector<ptx::ArrayPlace> Places = handlePlaces(C, *L, 0).Arrays;
     uint64_t Bytes = 0;
-    std::vector<uint64_t> Begin; // of each pointer in the one allocation
+    std::vector<uint64_t> Begin; // of each word's array in the one allocation; a pitch has none, and begins where the next does
     for (const ptx::ArrayPlace &P : Places)
-      Begin.push_back(Bytes), Bytes += P.Bytes;
+      Begin.push_back(P.Bytes ? Bytes : ~uint64_t(0)), Bytes += P.Bytes;
     EXPECT_EQ(Bytes, L->allocationBytes(C.Type, 1000));
     for (const Leaf &F : leaves(C.Type))
       for (uint64_t Element : {0, 1, 31, 500, 999})
         for (uint64_t Byte : {uint64_t(0), F.Size - 1}) {
           uint64_t At = L->offsetOf(C.Type, F, Element, 1000) + Byte;
-          size_t K = std::upper_bound(Begin.begin(), Begin.end(), At) - Begin.begin() - 1;
+          size_t K = 0;
+          for (size_t I = 0; I < Begin.size(); ++I)
+            if (Begin[I] <= At)
+              K = I;
           const ptx::ArrayPlace &P = Places[K];
           At -= Begin[K];
-          EXPECT_EQ(At / P.TileBytes * P.SourceBytes + P.Source[At % P.TileBytes], Element * 32 + F.Offset + Byte) << F.Path << Element;
+          const uint64_t Array = P.PitchBytes ? At / P.PitchBytes : 0;
+          At -= Array * P.PitchBytes;
+          EXPECT_EQ(At / P.TileBytes * P.SourceBytes + P.Source[Array * P.TileBytes + At % P.TileBytes], Element * 32 + F.Offset + Byte) << F.Path << Element;
         }
   }
 }
 
+TEST(ArrayPlaces, KnowThePitchOfMemberArrays) {
+  const HandlePlaces Handle = handlePlaces(candidate(), *findLayout("soa"), 0);
+  ASSERT_EQ(Handle.Arrays.size(), 5u) << "flag, x, d, v and its pitch";
+  EXPECT_EQ(Handle.Arrays[3].PitchBytes, 1024u * 4) << "1000 elements, rounded up";
+  const uint64_t Size = Handle.Words.Bytes.size();
+  EXPECT_EQ(Size, 40u);
+  EXPECT_EQ(Handle.Words.word(24, 8, Size), std::nullopt);
+  EXPECT_EQ(Handle.Words.word(32, 8, Size), 1024u) << "in elements";
+}
+
+TEST(ArrayPlaces, AssumeAPitch) {
+  Candidate C = candidate();
+  C.Elements.Count = 0;
+  const HandlePlaces Handle = handlePlaces(C, *findLayout("soa"), 4096);
+  EXPECT_EQ(Handle.Words.word(32, 8, 40), 4096u);
+  EXPECT_EQ(Handle.Arrays[3].PitchBytes, 4096u * 4);
+}
+
 TEST(ArrayPlaces, LeavePaddingOut) {
-  std::vector<ptx::ArrayPlace> Places = arrayPlaces(candidate(), *catalogue().front());
+  const std::vector<ptx::ArrayPlace> Places = handlePlaces(candidate(), *catalogue().front(), 0).Arrays;
   ASSERT_EQ(Places.size(), 1u);
   EXPECT_EQ(Places[0].Source[0], 0u);
   EXPECT_EQ(Places[0].Source[1], ~0u);

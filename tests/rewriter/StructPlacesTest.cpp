@@ -51,7 +51,7 @@ TEST(StructPlaces, followTheLayoutOfTheArraysInside) {
   const Program P = program();
   for (const char *Name : {"aos", "soa", "asta32"}) {
     const unsigned Pointers = llvm::StringRef(Name) == "soa" ? 2 : 1;
-    const auto [Object, Places] = structPlaces(source(), {{8, 0}}, P, {layout(Name)});
+    const auto [Object, Places] = structPlaces(source(), {{8, 0}}, P, {layout(Name)}, 0);
     ASSERT_EQ(Places.size(), 3 + Pointers) << Name;
     const uint64_t Size = Object.Bytes.size();
     EXPECT_EQ(Size, 24 + 8 * Pointers);
@@ -74,7 +74,7 @@ TEST(StructPlaces, ofStructsThatChangedOtherwiseAreNotKnown) {
   ptx::LaunchFacts F;
   F.Arrays.resize(1);
   F.Objects.resize(1);
-  std::tie(F.Objects[0], F.Arrays[0]) = structPlaces(source(), {{8, 0}}, P, {layout("soa")});
+  std::tie(F.Objects[0], F.Arrays[0]) = structPlaces(source(), {{8, 0}}, P, {layout("soa")}, 0);
   ptx::Function Code;
   Code.Params.resize(1);
   Code.Params[0].Bytes = 40;

@@ -25,9 +25,17 @@ static_assert(sizeof(P) == 64, "");
 // SOA-NEXT: double *d;
 // SOA-NEXT: Kind *kind;
 // SOA-NEXT: const char **name;
-// SOA-NEXT: float **w[2];
+// SOA-NEXT: struct {
+// SOA-NEXT: float **base;
+// SOA-NEXT: long long pitch; // elements from one array to the next
+// SOA-NEXT: __host__ __device__ float **operator[](long long k) const { return base + k * pitch; }
+// SOA-NEXT: } w;
 // SOA-NEXT: unsigned long long *u;
-// SOA-NEXT: short *s[2];
+// SOA-NEXT: struct {
+// SOA-NEXT: short *base;
+// SOA-NEXT: long long pitch; // elements from one array to the next
+// SOA-NEXT: __host__ __device__ short *operator[](long long k) const { return base + k * pitch; }
+// SOA-NEXT: } s;
 
 __global__ void k(P *p, int n, int i) {
   p[i].kind = p[n].b ? B : A;

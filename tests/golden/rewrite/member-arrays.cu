@@ -14,8 +14,21 @@ struct P {
   float whole[4];
 };
 // SOA: struct PSoA {
-// SOA-NEXT: float *v[3];
-// SOA-NEXT: int *m[2][2];
+// SOA-NEXT: struct {
+// SOA-NEXT: float *base;
+// SOA-NEXT: long long pitch; // elements from one array to the next
+// SOA-NEXT: __host__ __device__ float *operator[](long long k) const { return base + k * pitch; }
+// SOA-NEXT: } v;
+// SOA-NEXT: struct {
+// SOA-NEXT: int *base;
+// SOA-NEXT: long long pitch; // elements from one array to the next
+// SOA-NEXT: struct Row {
+// SOA-NEXT: int *base;
+// SOA-NEXT: long long pitch; // elements from one array to the next
+// SOA-NEXT: __host__ __device__ int *operator[](long long k) const { return base + k * pitch; }
+// SOA-NEXT: };
+// SOA-NEXT: __host__ __device__ Row operator[](long long k) const { return {{[{]}}base + k * 2 * pitch, pitch}; }
+// SOA-NEXT: } m;
 // SOA-NEXT: double (*longer)[40];
 // SOA-NEXT: float (*whole)[4];
 // TILE: struct PTile32 {

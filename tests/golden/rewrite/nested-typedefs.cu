@@ -34,7 +34,16 @@ typedef struct lattice {
   int id;
 } Lattice;
 // LATTICE: struct LatticeSoA {
-// LATTICE-NEXT: double *m[4][4];
+// LATTICE-NEXT: struct {
+// LATTICE-NEXT: double *base;
+// LATTICE-NEXT: long long pitch; // elements from one array to the next
+// LATTICE-NEXT: struct Row {
+// LATTICE-NEXT: double *base;
+// LATTICE-NEXT: long long pitch; // elements from one array to the next
+// LATTICE-NEXT: __host__ __device__ double *operator[](long long k) const { return base + k * pitch; }
+// LATTICE-NEXT: };
+// LATTICE-NEXT: __host__ __device__ Row operator[](long long k) const { return {{[{]}}base + k * 4 * pitch, pitch}; }
+// LATTICE-NEXT: } m;
 
 __global__ void k(Site *p, const Site *q, Lattice *b, int n) {
   // SITE: __global__ void k(SiteSoA p, const Site *q, Lattice *b, int n) {

@@ -16,7 +16,7 @@ __global__ void k(P *p, P *maybe = nullptr) {
   // SOA: __global__ void k(PSoA p, PSoA maybe = {}) {
   // TILE: __global__ void k(PTile32 *p, PTile32 *maybe = nullptr) {
   if (maybe && p)
-    // SOA: if (maybe.v[0] && p.v[0])
+    // SOA: if (maybe.v.base && p.v.base)
     p[threadIdx.x].y += maybe[0].y;
 }
 
@@ -44,7 +44,7 @@ int main() {
   cudaMalloc(&a, 64 * sizeof(P));
   cudaMemcpy(a, h, sizeof(h), cudaMemcpyHostToDevice);
   assert(a != nullptr);
-  // SOA: assert(a.v[0] != nullptr);
+  // SOA: assert(a.v.base != nullptr);
   k<<<1, 32>>>(a);
   k<<<1, 32>>>(a, NULL);
   // SOA: k<<<1, 32>>>(a, {});
@@ -59,12 +59,12 @@ int main() {
   for (const P &p : h)
     printf("%g %g %g\n", p.v[0], p.v[1], p.y);
   if (a) {
-    // SOA: if (a.v[0]) {
+    // SOA: if (a.v.base) {
     cudaFree(a);
     a = nullptr;
     // SOA: a = {};
     // TILE: a = nullptr;
   }
   return !a || b == 0 ? s.a : s.b;
-  // SOA: return !a.v[0] || b.v[0] == 0 ? s.a : s.b;
+  // SOA: return !a.v.base || b.v.base == 0 ? s.a : s.b;
 }

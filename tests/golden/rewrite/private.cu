@@ -30,7 +30,11 @@ public:
 // SOA: struct ShotSoA {
 // SOA-NEXT: float *angle;
 // SOA-NEXT: double *speed;
-// SOA-NEXT: int *load[2];
+// SOA-NEXT: struct {
+// SOA-NEXT: int *base;
+// SOA-NEXT: long long pitch; // elements from one array to the next
+// SOA-NEXT: __host__ __device__ int *operator[](long long k) const { return base + k * pitch; }
+// SOA-NEXT: } load;
 // SOA-EMPTY:
 // SOA-NEXT: static __host__ __device__ Shot load_element(ShotSoA p, ptrdiff_t i) {
 // SOA: r.angle = p.angle[i];

@@ -1021,6 +1021,10 @@ TEST(Execute, AFieldHoldsTheSameInEachLayout) {
   EXPECT_NE(Expected[0], Expected[1]);
   EXPECT_EQ(gathered(4, 0, Alone), Expected);
   EXPECT_EQ(gathered(32, 4, Aligned), Expected);
+  ArrayPlace Pitched{0, 4, 16, {0, 1, 2, 3, 4, 5, 6, 7}};
+  Pitched.PitchBytes = 1 << 20;
+  EXPECT_EQ(gathered(4, 1 << 20, Pitched), Expected);
+  EXPECT_NE(gathered(4, 0, Pitched), Expected);
   EXPECT_NE(gathered(4, 0, {}), Expected); // nothing is known
   EXPECT_NE(gathered(16, 8, Records), Expected); // another field
 }
@@ -1041,6 +1045,26 @@ TEST(Execute, LocalDataLieNearTheThread) {
 TEST(Execute, LocalDataLieAsFarInASmallArrayAsTheThreadInTheGrid) {
   // Who owns a thread's element: one of 1,024 owners of 2^18 elements each, in order.
   Module M = parsed(Gather);
+  Kernel K(*M.find("k"));
+  LaunchFacts L;
+  L.LocalData = true;
+  L.Arrays = {{{1024 * 16, 0, 0, {}, 1024}}};
+  const uint64_t Threads = L.Grid.count() * L.Block.count();
+  WarpTrace T = K.run(L, 512, 1);
+  ASSERT_EQ(T.Requests.size(), 2u);
+  const int64_t Owner = int64_t((512 * L.Block.count() + 32) * 1024 / Threads);
+  for (unsigned Lane = 0; Lane < 32; ++Lane)
+    EXPECT_LE(std::abs(int64_t(T.Requests[1].Address[Lane] - Range) / 16 - Owner), 9);
+}
+
+TEST(Execute, AnIndexIsOfTheArrayThatAPitchChooses) {
+  // p.f[ctaid.y][owner[i]]: which of the arrays says a product of two registers, which the index does not go through.
+  std::string Text = Gather;
+  Text.replace(Text.find(".param .u64 .ptr .global k_param_1"), 0, ".param .u64 pitch, ");
+  const llvm::StringRef Sum = "add.s64 %rd6, %rd1, %rd5;";
+  Text.replace(Text.find(Sum.data()), Sum.size(), "ld.param.u64 %rd7, [pitch];\n  mov.u32 %r6, %ctaid.y;\n  cvt.u64.u32 %rd8, %r6;\n"
+                                                   "  mul.lo.s64 %rd9, %rd8, %rd7;\n  add.s64 %rd10, %rd1, %rd9;\n  add.s64 %rd6, %rd10, %rd5;");
+  Module M = parsed(Text.c_str());
   Kernel K(*M.find("k"));
   LaunchFacts L;
   L.LocalData = true;

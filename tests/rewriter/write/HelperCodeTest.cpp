@@ -99,6 +99,26 @@ TEST(HelperCode, shiftsEveryPointer) {
   EXPECT_TRUE(contains(Text, "p.vel[1].y += i;")) << Text;
 }
 
+TEST(HelperCode, movesMemberArraysByTheirFirst) {
+  HelperNeeds Needs;
+  Needs.Shift = true;
+  Needs.Allocate = {HostCall::Malloc};
+  Needs.Release = {HostCall::Free};
+  std::string Text = code(shapes::arrays(), "soa", Needs);
+  EXPECT_TRUE(contains(Text, "  p.v.base += i;\n  p.m.base += i;\n  p.whole += i;\n")) << Text;
+  EXPECT_TRUE(contains(Text, "  p->v.base = (float *)base;\n  p->v.pitch = n;\n  p->m.base = (int *)(base + n * 12);\n  p->m.pitch = n;\n"
+                             "  p->whole = (double (*)[5])(base + n * 28);\n"))
+      << Text;
+  EXPECT_TRUE(contains(Text, "cudaFree((void *)p.v.base)")) << Text;
+}
+
+TEST(HelperCode, isReadByACompilerWithoutCuda) {
+  HelperNeeds Needs;
+  Needs.ForHost = true;
+  std::string Text = code(shapes::arrays(), "soa", Needs);
+  EXPECT_TRUE(contains(Text, "    #ifdef __CUDACC__\n    __host__ __device__\n    #endif\n    float *operator[]")) << Text;
+}
+
 TEST(HelperCode, knowsItsOwnWords) {
   EXPECT_TRUE(isHelperWord("n"));
   EXPECT_TRUE(isHelperWord("staging"));
