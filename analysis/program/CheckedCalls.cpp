@@ -165,6 +165,10 @@ const DeclStmt *statementOf(const DeclaratorDecl *D, ASTContext &Context) {
 
 const Stmt *parentOf(const Stmt *S, ASTContext &Context) {
   auto Parents = S ? Context.getParents(*S) : DynTypedNodeList(llvm::ArrayRef<DynTypedNode>());
+  // `{a, b}` stands in the tree as it is written and as it is meant, which says that a is read.
+  for (const DynTypedNode &Parent : Parents)
+    if (!Parent.get<InitListExpr>())
+      return Parent.get<Stmt>();
   return Parents.empty() ? nullptr : Parents[0].get<Stmt>();
 }
 

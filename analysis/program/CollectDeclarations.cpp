@@ -1,3 +1,4 @@
+#include "analysis/program/CheckedCalls.h"
 #include "analysis/program/ContainerSize.h"
 #include "analysis/program/FieldCopyCode.h"
 #include "analysis/program/FunctionVisitor.h"
@@ -112,13 +113,8 @@ public:
     // Anything but reading its value may change it.
     const Stmt *Parent = nullptr;
     const Expr *Child = E;
-    for (;;) {
-      auto Parents = Context.getParents(*Child);
-      Parent = Parents.empty() ? nullptr : Parents[0].get<Stmt>();
-      if (!Parent || !isa<ParenExpr>(Parent))
-        break;
+    while (isa_and_nonnull<ParenExpr>(Parent = parentOf(Child, Context)))
       Child = cast<Expr>(Parent);
-    }
     const ImplicitCastExpr *Cast = dyn_cast_or_null<ImplicitCastExpr>(Parent);
     bool Reads = (Cast && Cast->getCastKind() == CK_LValueToRValue) || isa_and_nonnull<UnaryExprOrTypeTraitExpr>(Parent) ||
                  isa_and_nonnull<LambdaExpr>(Parent);

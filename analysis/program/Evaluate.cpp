@@ -1,5 +1,6 @@
 #include "analysis/program/Evaluate.h"
 
+#include "analysis/program/Around.h"
 #include "analysis/program/ContainerSize.h"
 #include "analysis/program/GpuProperties.h"
 #include "analysis/program/InAllCalls.h"
@@ -71,19 +72,22 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
       for (const Expr *E : At->second)
         if (!Value)
           Value = value<T>(E, In.deeper());
-  auto mayChange = [&] {
-    auto At = Facts.Modified.find(Key);
-    return At != Facts.Modified.end() &&
-           llvm::any_of(At->second, [&](const DeclRefExpr *R) { return partUse(R, {}, Context).K != PartUse::Kind::None; });
+  auto doubt = [&] {
+    Doubt Out;
+    if (auto At = Facts.Modified.find(Key); At != Facts.Modified.end())
+      for (const DeclRefExpr *R : At->second)
+        if (partUse(R, {}, Context).K != PartUse::Kind::None)
+          Out |= loopsAround(R, Context).empty() ? Doubt::Default : Doubt::Changes;
+    return Out;
   };
-  if (Value && !V->getType().isConstQualified() && mayChange()) {
+  if (const Doubt MayChange = Value && !V->getType().isConstQualified() ? doubt() : Doubt()) {
     if constexpr (std::is_same_v<T, int64_t>) {
       if (const std::optional<Estimate> Sum = addedUp(V, *Value, In))
         Value = Sum;
       else
         Value = grown(V, *Value, In);
     }
-    Value->Assumed = true;
+    Value->Assumed |= MayChange;
   }
   if (!In.Callee && Trial.empty())
     known()[V] = {Value, In.Depth};
@@ -104,7 +108,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
     std::optional<EstimateOf<T>> L = value<T>(C->getArg(0), In.deeper()), R = value<T>(C->getArg(1), In.deeper());
     if (!L || !R)
       return std::nullopt;
-    return EstimateOf<T>{Min == (L->Value < R->Value) ? L->Value : R->Value, L->Assumed || R->Assumed};
+    return EstimateOf<T>{Min == (L->Value < R->Value) ? L->Value : R->Value, L->Assumed | R->Assumed};
   }
   if constexpr (std::is_same_v<T, int64_t>)
     if ((Name.ends_with("round") || Name.ends_with("rint")) && Name.starts_with("l") && C->getNumArgs() == 1) {
@@ -117,7 +121,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
   const Expr *Returned = lastReturned(F);
   if constexpr (std::is_same_v<T, double>)
     if (isGenerator(F) && argumentsOf(C).empty()) // from 0 to 1, most likely
-      return RealEstimate{0.5, true};
+      return RealEstimate{0.5, Doubt::Changes};
   if (!Returned || !isFormula(F) || changesState(F))
     return std::nullopt;
   const llvm::ArrayRef<const Expr *> Arguments = argumentsOf(C);
@@ -183,7 +187,7 @@ std::optional<RealEstimate> Evaluator::real(const Expr *E, Frame In) const {
     std::optional<RealEstimate> L = real(B->getLHS(), In.deeper()), R = real(B->getRHS(), In.deeper());
     if (!L || !R)
       return std::nullopt;
-    bool Assumed = L->Assumed || R->Assumed;
+    const Doubt Assumed = L->Assumed | R->Assumed;
     switch (B->getOpcode()) {
     case BO_Add: return RealEstimate{L->Value + R->Value, Assumed};
     case BO_Sub: return RealEstimate{L->Value - R->Value, Assumed};
@@ -221,7 +225,7 @@ std::optional<RealEstimate> Evaluator::real(const Expr *E, Frame In) const {
 }
 
 std::optional<Estimate> Evaluator::applied(BinaryOperatorKind Op, Estimate L, Estimate R) {
-  Estimate Out{0, L.Assumed || R.Assumed};
+  Estimate Out{0, L.Assumed | R.Assumed};
   uint64_t A = L.Value, C = R.Value; // wraps instead of overflowing
   switch (Op) {
   case BO_Add: Out.Value = A + C; return Out;
@@ -290,7 +294,7 @@ std::optional<Estimate> Evaluator::integer(const Expr *E, Frame In) const {
       return integer(B->getRHS(), In.deeper());
     std::optional<Estimate> L = integer(B->getLHS(), In.deeper()), R = integer(B->getRHS(), In.deeper());
     if (!L && R && R->Value > 0 && (B->getOpcode() == BO_Rem || B->getOpcode() == BO_And)) // the mean
-      return Estimate{R->Value / 2, true};
+      return Estimate{R->Value / 2, Doubt::Changes};
     if (!L || !R)
       return std::nullopt;
     return applied(B->getOpcode(), *L, *R);

@@ -6,9 +6,28 @@
 
 namespace restride {
 
+/// Why an estimate may not hold, if at all; of several, the worst.
+class Doubt {
+public:
+  enum Kind : uint8_t {
+    None,
+    Default, ///< it follows from what the program takes when nobody says otherwise
+    Changes, ///< it is one of several values
+  };
+  Doubt(Kind K = None) : K(K) {}
+  Doubt(bool Assumed) : K(Assumed ? Default : None) {}
+  operator bool() const { return K != None; }
+  bool changes() const { return K == Changes; }
+  Doubt operator|(Doubt Other) const { return std::max(K, Other.K); }
+  Doubt &operator|=(Doubt Other) { return *this = *this | Other; }
+
+private:
+  Kind K;
+};
+
 template <typename T> struct EstimateOf {
   T Value = 0;
-  bool Assumed = false; ///< depends on a variable that may hold something else at run time
+  Doubt Assumed; ///< whether, and why, it may be something else at run time
 };
 using Estimate = EstimateOf<int64_t>;
 using RealEstimate = EstimateOf<double>;
@@ -50,6 +69,20 @@ public:
     uint64_t Trips = 0;
   };
   std::optional<CountedLoop> countedLoop(const clang::ForStmt *For) const;
+
+  /// While it lives, counters of the loops around a statement, and around the one call of its function, are in the middle of
+  /// their trips.
+  class MidTrip {
+  public:
+    MidTrip(const Evaluator &Of, const clang::Stmt *S);
+    ~MidTrip();
+    MidTrip(const MidTrip &) = delete;
+
+  private:
+    const Evaluator &Of;
+    struct Before;
+    std::unique_ptr<Before> Was;
+  };
 
   static constexpr double UnknownLoopTrips = 16;
   static constexpr unsigned MaxDepth = 48; ///< of expressions in each other

@@ -88,12 +88,13 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::anywhere(const Fie
   // What stands in the class is what holds where nobody says anything else.
   const Expr *Default = F->getInClassInitializer();
   std::optional<EstimateOf<T>> One;
-  bool Assumed = Facts.UnclearMembers.count(Key), IsZero = false;
+  Doubt Assumed = Facts.UnclearMembers.count(Key) ? Doubt::Changes : Doubt::None;
+  bool IsZero = false;
   for (const Expr *Given : At->second) {
     if (Given == Default && At->second.size() > 1)
       continue;
     std::optional<EstimateOf<T>> Next = part<T>(Given, P, Frame{{}, {}, nullptr, In.Depth + 1});
-    Assumed |= !Next || Next->Assumed;
+    Assumed |= Next ? Next->Assumed : Doubt::Changes;
     if (Next && Next->Value == 0) { // until somebody says more
       IsZero = true;
       continue;
@@ -102,7 +103,8 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::anywhere(const Fie
       return std::nullopt;
     One = Next ? Next : One;
   }
-  Assumed |= One && IsZero;
+  if (One && IsZero)
+    Assumed |= Doubt::Changes;
   if (!One && IsZero)
     One = EstimateOf<T>{0, false};
   if (One)
@@ -237,7 +239,8 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::partOfVariable(con
   if (V->getType()->isReferenceType() || V->getType()->isPointerType())
     return Value;
   bool IsDefault = Value && Value->Value == 0 && !Given; // as of `Grid g = {};`, which is then filled
-  Given += Value && !IsDefault;
+  if (!isa<ParmVarDecl>(V))
+    Given += Value && !IsDefault;
   auto At = Facts.Modified.find(Key);
   for (const DeclRefExpr *R : At == Facts.Modified.end() ? std::vector<const DeclRefExpr *>() : At->second) {
     const PartUse Use = partUse(R, P, Context);
@@ -254,7 +257,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::partOfVariable(con
   if (Value && Value->Value == 0 && (Changes || (IsDefault && Given))) // until somebody says more
     return std::nullopt;
   if (Value && !V->getType().isConstQualified())
-    Value->Assumed |= Changes || Given > 1;
+    Value->Assumed |= Changes || Given > 1 ? Doubt::Changes : Doubt::None;
   return Value;
 }
 

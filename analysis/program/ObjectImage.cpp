@@ -69,7 +69,7 @@ private:
     } else if (T->isSpecificBuiltinType(BuiltinType::Float) || T->isSpecificBuiltinType(BuiltinType::Double)) {
       const std::optional<RealEstimate> Value = Values.real(E, P, F);
       const bool Single = T->isSpecificBuiltinType(BuiltinType::Float);
-      if (Value && !Value->Assumed)
+      if (Value && !Value->Assumed.changes())
         set(Offset, Single ? 4 : 8, Single ? llvm::bit_cast<uint32_t>(float(Value->Value)) : llvm::bit_cast<uint64_t>(Value->Value));
     }
   }

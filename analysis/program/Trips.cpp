@@ -2,6 +2,7 @@
 
 #include "analysis/program/ContainerSize.h"
 #include "analysis/program/Evaluate.h"
+#include "analysis/program/Around.h"
 
 #include "clang/AST/ParentMapContext.h"
 #include "clang/AST/StmtCXX.h"
@@ -90,31 +91,11 @@ double Evaluator::tripsOf(const Stmt *Loop, bool &Counted) const {
     const std::optional<Estimate> Elements = elements(containerOf(Range->getRangeInit()));
     return Elements ? double(Elements->Value) : unknown();
   }
-  // do { ... } while (0) is how macros wrap statements.
-  const DoStmt *Do = dyn_cast<DoStmt>(Loop);
-  return Do && Do->getCond()->isIntegerConstantExpr(Context) ? 1 : unknown();
+  return unknown();
 }
 
 double Evaluator::timesExecuted(const Stmt *S, bool *Counted) const {
-  llvm::SmallVector<const Stmt *, 4> Loops; // the outermost last
-  DynTypedNode Node = DynTypedNode::create(*S);
-  const Stmt *Child = S;
-  for (unsigned Depth = 0; Depth < 1000; ++Depth) {
-    auto Parents = Context.getParents(Node);
-    if (Parents.empty() || Parents[0].get<FunctionDecl>())
-      break;
-    Node = Parents[0];
-    const Stmt *Parent = Node.get<Stmt>();
-    if (!Parent)
-      continue;
-    const ForStmt *For = dyn_cast<ForStmt>(Parent);
-    const CXXForRangeStmt *Range = dyn_cast<CXXForRangeStmt>(Parent);
-    const WhileStmt *While = dyn_cast<WhileStmt>(Parent);
-    const DoStmt *Do = dyn_cast<DoStmt>(Parent);
-    if (For ? For->getInit() != Child : (Range && Range->getBody() == Child) || (While && While->getBody() == Child) || (Do && Do->getBody() == Child))
-      Loops.push_back(Parent);
-    Child = Parent;
-  }
+  llvm::SmallVector<const Stmt *, 4> Loops = loopsAround(S, Context);
   bool All = true;
   auto product = [&] {
     double Times = 1;
@@ -180,21 +161,6 @@ double Evaluator::partsOf(const Expr *Size, const Stmt *S) const {
   }
 }
 
-/// The function, or lambda, whose body \p S stands in; null: none.
-static const FunctionDecl *functionAround(const Stmt *S, ASTContext &Context) {
-  DynTypedNode Node = DynTypedNode::create(*S);
-  for (;;) {
-    auto Parents = Context.getParents(Node);
-    if (Parents.empty())
-      return nullptr;
-    Node = Parents[0];
-    if (const FunctionDecl *F = Node.get<FunctionDecl>())
-      return F;
-    if (const LambdaExpr *L = Node.get<LambdaExpr>())
-      return L->getCallOperator();
-  }
-}
-
 double Evaluator::timesCalled(const FunctionDecl *F) const {
   const auto At = F ? Facts.CallsOf.find(F) : Facts.CallsOf.end();
   if (At == Facts.CallsOf.end()) // main, or nobody is seen
@@ -209,5 +175,29 @@ double Evaluator::timesCalled(const FunctionDecl *F) const {
 }
 
 double Evaluator::timesInAllCalls(const Stmt *S) const { return timesExecuted(S) * timesCalled(functionAround(S, Context)); }
+
+struct Evaluator::MidTrip::Before {
+  std::map<const VarDecl *, Estimate> Sampled;
+  Values Known;
+};
+
+Evaluator::MidTrip::MidTrip(const Evaluator &Of, const Stmt *S) : Of(Of) {
+  std::map<const VarDecl *, Estimate> Counters;
+  constexpr unsigned MostFunctions = 16;
+  for (unsigned Depth = 0; S && Depth < MostFunctions; ++Depth) {
+    for (const Stmt *Loop : loopsAround(S, Of.Context))
+      if (const ForStmt *For = dyn_cast<ForStmt>(Loop))
+        if (const std::optional<CountedLoop> Count = Of.countedLoop(For); Count && Count->Trips > 1)
+          Counters[Count->Counter] = {Count->First + Count->Step * int64_t(Count->Trips / 2), Doubt::Default};
+    const auto Calls = Of.Facts.CallsOf.find(functionAround(S, Of.Context));
+    S = Calls != Of.Facts.CallsOf.end() && Calls->second.size() == 1 ? Calls->second.front() : nullptr;
+  }
+  Was = std::make_unique<Before>(Before{std::exchange(Of.Sampled, std::move(Counters)), std::exchange(Of.Known, {})});
+}
+
+Evaluator::MidTrip::~MidTrip() {
+  Of.Sampled = std::move(Was->Sampled);
+  Of.Known = std::move(Was->Known);
+}
 
 } // namespace restride

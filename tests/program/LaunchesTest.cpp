@@ -355,6 +355,32 @@ static const char Grid[] = R"(
   __global__ void k(Q *p, Grid g) { p[g.cells.nx].x = g.h; }
 )";
 
+TEST(Launches, takeRealsThatFollowFromDefaults) {
+  Program P = programOf(R"(
+    struct Q { float x, y; };
+    struct View { float half, angle, zoom; };
+    __global__ void k(Q *p, float half, float given, float time, View view) { p[0].x = half + given + time + view.angle; }
+    void draw(Q *d, float time, View view, float half, int n) { k<<<1, 64>>>(d, half, n * 0.5f, time, view); }
+    int main(int argc, char **argv) {
+      int side = argc > 1 ? atoi(argv[1]) : 100, n = 64;
+      if (argc > 2)
+        n = atoi(argv[2]);
+      Q *d;
+      cudaMalloc((void **)&d, 64 * sizeof(Q));
+      for (int s = 0; s < 10; ++s) { // in the middle of its trips
+        float half = side * 0.5f, angle = 0.5f * s, zoom = atoi(argv[3]);
+        View view = {half, angle, zoom};
+        draw(d, s * 2.0f, view, half, n);
+      }
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  EXPECT_EQ(P.Launches[0].Reals, (std::vector<std::optional<double>>{std::nullopt, 50, 32, 10, std::nullopt}));
+  const KnownObject &View = P.Launches[0].Objects.at(4);
+  EXPECT_EQ(wordOf<float>(View, 0), 50);
+  EXPECT_EQ(wordOf<float>(View, 4), 2.5f);
+  EXPECT_EQ(wordOf<float>(View, 8), std::nullopt) << "the user says";
+}
+
 TEST(Launches, knowStructsThatAreAssigned) {
   Program P = programOf(std::string(Grid) + R"(
     int main(int argc, char **argv) {
