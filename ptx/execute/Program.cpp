@@ -206,6 +206,7 @@ Program::Program(const Function &F, const ControlFlow &C)
   findTied();
   findOrderByRuns();
   decodeBranches();
+  findAppends();
   findChoices();
   decodeSearches();
   Writes = {};

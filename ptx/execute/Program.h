@@ -115,6 +115,13 @@ struct GivenWord {
   unsigned Bytes = 0;
 };
 
+/// The array that a number is an index of.
+struct IndexTarget {
+  static constexpr int16_t None = -1, Row = -2; ///< Row: a coordinate that others are added to after it was multiplied
+  int16_t Position = None; ///< of the parameter behind which it lies; None: of none, or of several
+  uint16_t Word = 0;       ///< in that parameter, the first pointer to it, in 8 bytes
+};
+
 /// A branch and the loop it leaves, if it does.
 struct BranchInfo {
   uint32_t Taken = 0, Next = 0; ///< blocks; Next == block count: past the end
@@ -135,6 +142,7 @@ struct BranchInfo {
   bool GoesOnAsIn = false; ///< and it asks what each trip asks before the next
   /// An `if`, not a loop's or a guard's, whose body is 1: the taken side, 2: the other one.
   int8_t Body = 0;
+  IndexTarget Appends; ///< the list that Body appends to
   int Compare = -1; ///< the one Setp that decides it; -1: not as simple
   /// A test of the search that this loop is; -1: none.
   int SearchLoop = -1;
@@ -145,13 +153,6 @@ struct BranchInfo {
 /// Where a run of elements of another array begins or ends. Next: where the next one
 /// begins, in the entry behind; in an array of records it is a member that says where it ends.
 enum class RunBound : uint8_t { None, Begin, Next, OwnBegin, OwnEnd, OwnCount };
-
-/// The array that a number is an index of.
-struct IndexTarget {
-  static constexpr int16_t None = -1, Row = -2; ///< Row: a coordinate that others are added to after it was multiplied
-  int16_t Position = None; ///< of the parameter behind which it lies; None: of none, or of several
-  uint16_t Word = 0;       ///< in that parameter, the first pointer to it, in 8 bytes
-};
 
 struct LoopInfo {
   LoopInductions Inductions;
@@ -226,6 +227,10 @@ private:
   void findRuns();
   void findTied();
   void findOrderByRuns();
+  void findAppends();
+  bool isUniform(Slot Address) const;
+  /// The pointers that \p Register is computed from, by parameter and word in it.
+  std::set<std::pair<int16_t, uint16_t>> pointersBehind(int Register) const;
   /// The parameters that pointers behind \p Register come from.
   std::set<int> parametersBehind(int Register) const;
   struct LoadedPart {

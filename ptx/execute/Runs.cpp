@@ -79,13 +79,20 @@ void Program::findRuns() {
   }
 }
 
-std::set<int> Program::parametersBehind(int Register) const {
-  std::set<int> Out;
+std::set<std::pair<int16_t, uint16_t>> Program::pointersBehind(int Register) const {
+  std::set<std::pair<int16_t, uint16_t>> Out;
   for (int R : registersBehind(Register, /*ThroughFloats=*/false))
     for (unsigned At : Writes[size_t(R)])
       if (const MicroOp &Op = Ops[At]; Op.Op == Opcode::LdParam)
         if (const auto [P, Offset] = parameterOf(Op); P && Op.ElementBytes == 8 && (P->IsPointer || Op.IsPointer))
-          Out.insert(int(P->Position));
+          Out.insert({int16_t(P->Position), uint16_t(Offset / 8 + partOf(Op, R))});
+  return Out;
+}
+
+std::set<int> Program::parametersBehind(int Register) const {
+  std::set<int> Out;
+  for (const auto &[Position, Word] : pointersBehind(Register))
+    Out.insert(Position);
   return Out;
 }
 

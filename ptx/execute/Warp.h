@@ -40,6 +40,10 @@ private:
   uint32_t decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, uint32_t Taken);
   /// Lanes that a branch which data decide sends one way, each with \p Probability.
   uint32_t drawLanes(const BranchInfo &Info, double Probability) const;
+  /// How likely lanes like \p Lane are to append to the list of \p Info, at most, so that all of them find room; none: it is not known.
+  std::optional<double> appendProbability(const BranchInfo &Info, unsigned Lane) const;
+  /// Trips that loop \p L makes each time, as far as they are counted; 1: they are not.
+  double tripsOf(int L, unsigned Lane) const;
   /// Lanes that have not found what they look for.
   uint32_t searchOn(const BranchInfo &Info) const;
   /// The same for a branch around a loop that depends on data: the loop runs.

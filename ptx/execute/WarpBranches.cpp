@@ -99,6 +99,26 @@ uint32_t Warp::drawLanes(const BranchInfo &Info, double Probability) const {
   return Out;
 }
 
+double Warp::tripsOf(int Number, unsigned Lane) const {
+  const LoopInfo &L = P.Loops[Number];
+  if (!L.Inductions.Test || L.Bound < 0)
+    return 1;
+  const ExitTest &T = *L.Inductions.Test;
+  const uint64_t Value = R.Values[T.Index][Lane] - uint64_t(sum(T.SinceCompare, Lane, T.Bits));
+  const std::optional<uint64_t> Left = tripsLeft(Value, R.Values[L.Bound][Lane], sum(T.By, Lane, T.Bits), T);
+  return double(Loops.trips(Number)) + double(Left.value_or(1));
+}
+
+std::optional<double> Warp::appendProbability(const BranchInfo &Info, unsigned Lane) const {
+  const uint64_t Room = Memory.elementsBehind(Info.Appends);
+  if (!Room)
+    return std::nullopt;
+  double Visits = double(Facts.Grid.count()) * double(Facts.Block.count());
+  for (int L = Info.Loop; L >= 0; L = P.C.Loops[L].Parent)
+    Visits *= tripsOf(L, Lane);
+  return double(Room) / Visits;
+}
+
 uint32_t Warp::searchOn(const BranchInfo &Info) const {
   const Search &S = *P.Loops[Info.SearchLoop].Looks;
   const uint64_t Tests = S.Tests.size(), Trips = Loops.isActive(Info.SearchLoop) ? Loops.trips(Info.SearchLoop) : 0;
@@ -136,8 +156,12 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
       return enterLoop(Info, Op, Unknown, Taken);
     if (llvm::any_of(Info.Given, [&](const GivenWord &W) { return Memory.isAssumed(W); }))
       return Info.Leaves == 1 ? 0 : Mask; // a bounds check: it holds
-    if (Info.Body && Unknown && Facts.BodyProbability) {
-      const uint32_t Body = drawLanes(Info, *Facts.BodyProbability);
+    std::optional<double> Probability = Facts.BodyProbability;
+    constexpr double Even = 0.5;
+    if (const std::optional<double> Most = Unknown ? appendProbability(Info, unsigned(std::countr_zero(Unknown))) : std::nullopt; Most && *Most < Even)
+      Probability = Most;
+    if (Info.Body && Unknown && Probability) {
+      const uint32_t Body = drawLanes(Info, *Probability);
       return (Taken & ~Unknown) | (Unknown & (Info.Body == 1 ? Body : ~Body));
     }
     return Taken;

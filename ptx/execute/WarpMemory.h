@@ -24,6 +24,8 @@ public:
   /// A run was taken to be as long as in the mean.
   bool tookMeanRuns() const { return MeanRuns; }
 
+  /// Of the array that an index is of; 0: not known.
+  uint64_t elementsBehind(const IndexTarget &T) const;
   /// What the launch gives there is not known.
   bool isAssumed(const GivenWord &W) const;
 
@@ -54,8 +56,6 @@ private:
   uint64_t seed(uint64_t Address, Origin &Last) const;
   /// Moves addresses that come from data into the arrays they point behind.
   void keepInside(uint32_t Mask, Lanes &Address) const;
-  /// Of the array that an index is of; 0: not known.
-  uint64_t elementsBehind(const IndexTarget &T) const;
   /// Where the run of the entry at \p Address begins, if all are as long as in the mean; none: it is no bound of one, or
   /// sizes are not known.
   std::optional<uint64_t> runBound(const MicroOp &Op, unsigned Part, uint64_t Address) const;

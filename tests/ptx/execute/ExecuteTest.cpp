@@ -1077,6 +1077,57 @@ TEST(Execute, AnIndexIsOfTheArrayThatAPitchChooses) {
     EXPECT_LE(std::abs(int64_t(T.Requests[1].Address[Lane] - Range) / 16 - Owner), 9);
 }
 
+TEST(Execute, NoMoreIsAppendedThanAListHolds) {
+  // for (j = 0; j < 64; ++j) if (p[i + j] > p[i]) list[atomicAdd(count, 1)] = j;
+  Module M = parsed(R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 .ptr .global p, .param .u64 .ptr .global list, .param .u64 .ptr .global count)
+{
+.reg .pred %p<3>;
+.reg .b32 %r<9>;
+.reg .b64 %rd<9>;
+.reg .f32 %f<3>;
+ld.param.u64 %rd1, [p];
+ld.param.u64 %rd2, [list];
+ld.param.u64 %rd3, [count];
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, 0;
+mul.wide.u32 %rd4, %r1, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.f32 %f1, [%rd5];
+LOOP: ld.global.f32 %f2, [%rd5+4];
+setp.le.f32 %p1, %f2, %f1;
+@%p1 bra NEXT;
+atom.global.add.u32 %r3, [%rd3], 1;
+mul.wide.u32 %rd6, %r3, 4;
+add.s64 %rd7, %rd2, %rd6;
+st.global.u32 [%rd7], %r2;
+NEXT: add.s64 %rd5, %rd5, 4;
+add.s32 %r2, %r2, 1;
+setp.lt.u32 %p2, %r2, 64;
+@%p2 bra LOOP;
+ret;
+})");
+  Kernel K(*M.find("k"));
+  auto lanesThatAppend = [&](uint64_t Room) {
+    LaunchFacts L;
+    L.Grid = {64, 1, 1};
+    L.Arrays = {{}, {{Room * 4, 0, 0, {}, Room}}};
+    uint64_t Lanes = 0;
+    for (unsigned Block = 0; Block < 64; ++Block)
+      for (const Request &R : K.run(L, Block, 0).Requests)
+        if (K.F.Body[R.Instruction].Op == Opcode::Atom)
+          Lanes += std::popcount(R.Mask);
+    return Lanes;
+  };
+  constexpr uint64_t Visits = 64 * 32 * 64, Warps = 8; // of a block, of which one is run
+  EXPECT_GT(lanesThatAppend(0), Visits / 4) << "nobody knows";
+  EXPECT_GT(lanesThatAppend(Visits * Warps), Visits / 4) << "there is room for all";
+  EXPECT_LT(lanesThatAppend(Visits * Warps / 100), Visits / 50);
+  EXPECT_GT(lanesThatAppend(Visits * Warps / 100), Visits / 200);
+}
+
 TEST(Execute, RunsAreAsLongAsInTheMean) {
   // for (i = starts[block] + thread; i < starts[block + 1]; i += threads) sum += p[i];
   Module M = parsed(R"(.version 8.0
