@@ -30,6 +30,7 @@ static bool keepsOrder(const MicroOp &Op, const Instruction &I) {
   case Opcode::Shl:
   case Opcode::Shr:
   case Opcode::Or:
+  case Opcode::Xor: // the place in a tile, of an element half a tile ahead
   case Opcode::Bfe:
   case Opcode::Bfi:
   case Opcode::Mul:

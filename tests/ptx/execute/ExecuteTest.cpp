@@ -1077,6 +1077,23 @@ TEST(Execute, AnIndexIsOfTheArrayThatAPitchChooses) {
     EXPECT_LE(std::abs(int64_t(T.Requests[1].Address[Lane] - Range) / 16 - Owner), 9);
 }
 
+TEST(Execute, AnIndexIsOfTheArrayHalfATileAhead) {
+  std::string Text = Gather; // the same, of the element at owner[i] ^ 32
+  const llvm::StringRef Scale = "mul.wide.s32 %rd5, %r5, 16;";
+  Text.replace(Text.find(Scale.data()), Scale.size(), "xor.b32 %r6, %r5, 32;\n  mul.wide.s32 %rd5, %r6, 16;");
+  Module M = parsed(Text.c_str());
+  Kernel K(*M.find("k"));
+  LaunchFacts L;
+  L.LocalData = true;
+  L.Arrays = {{{1024 * 16, 0, 0, {}, 1024}}};
+  const uint64_t Threads = L.Grid.count() * L.Block.count();
+  WarpTrace T = K.run(L, 512, 1);
+  ASSERT_EQ(T.Requests.size(), 2u);
+  const int64_t Owner = int64_t((512 * L.Block.count() + 32) * 1024 / Threads);
+  for (unsigned Lane = 0; Lane < 32; ++Lane)
+    EXPECT_LE(std::abs(int64_t(T.Requests[1].Address[Lane] - Range) / 16 - Owner), 9 + 32);
+}
+
 TEST(Execute, NoMoreIsAppendedThanAListHolds) {
   // for (j = 0; j < 64; ++j) if (p[i + j] > p[i]) list[atomicAdd(count, 1)] = j;
   Module M = parsed(R"(.version 8.0
