@@ -1,7 +1,7 @@
 // `T &r = p[i]` and `T *q = p + i` that never change become an index. That is so
 // only while the pointer they stand on keeps its value and its name.
 
-#include "analysis/program/CheckedCalls.h"
+#include "analysis/program/Around.h"
 #include "analysis/program/StableBase.h"
 #include "analysis/program/Uses.h"
 

@@ -1,4 +1,5 @@
 #include "analysis/program/CheckedCalls.h"
+#include "analysis/program/Around.h"
 #include "analysis/program/Purity.h"
 
 #include "clang/AST/ExprCXX.h"
@@ -108,44 +109,6 @@ private:
 
 } // namespace
 
-static bool isZero(const Expr *E, const ASTContext &Context) {
-  Expr::EvalResult R;
-  return !E->isValueDependent() && E->EvaluateAsInt(R, Context) && R.Val.getInt() == 0;
-}
-
-Surroundings surroundings(const Expr *E, ASTContext &Context) {
-  Surroundings Out;
-  const Stmt *S = E;
-  for (;;) {
-    auto Parents = Context.getParents(*S);
-    const Stmt *Above = Parents.empty() ? nullptr : Parents[0].get<Stmt>();
-    if (!Above) { // the variable that it initialises
-      const VarDecl *V = Parents.empty() ? nullptr : Parents[0].get<VarDecl>();
-      auto Around = V ? Context.getParents(*V) : DynTypedNodeList(ArrayRef<DynTypedNode>());
-      Above = Around.empty() ? nullptr : Around[0].get<Stmt>();
-      if (!Above)
-        return {};
-    }
-    // A macro's own braces are part of the statement.
-    if (const CompoundStmt *Block = dyn_cast<CompoundStmt>(Above); Block && !Block->getLBracLoc().isMacroID()) {
-      Out.Statement = S;
-      Out.Block = Block;
-      return Out;
-    }
-    if (isa<LambdaExpr, ForStmt, WhileStmt, SwitchStmt, CXXForRangeStmt, LabelStmt, SwitchCase>(Above))
-      return {};
-    if (const DoStmt *D = dyn_cast<DoStmt>(Above); D && !isZero(D->getCond(), Context))
-      return {};
-    if (const IfStmt *I = dyn_cast<IfStmt>(Above); I && (S == I->getThen() || S == I->getElse()))
-      return {};
-    if (const BinaryOperator *B = dyn_cast<BinaryOperator>(Above); B && B->isLogicalOp() && B->getRHS() == S)
-      Out.Certain = false;
-    if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(Above); C && C->getCond() != S)
-      Out.Certain = false;
-    S = Above;
-  }
-}
-
 std::optional<Range> checkedStatement(const CallExpr *Call, ASTContext &Context, const SourceView &View) {
   Surroundings Around = surroundings(Call, Context);
   if (!Around.Block || isa<DeclStmt>(Around.Statement) || !Checks(Call, Context).harmless(Around.Statement))
@@ -156,20 +119,6 @@ std::optional<Range> checkedStatement(const CallExpr *Call, ASTContext &Context,
     if (std::optional<Range> R = Out && Other != Around.Statement ? Text(Other) : std::nullopt; R && R->Begin < Out->End && Out->Begin < R->End)
       return std::nullopt;
   return Out;
-}
-
-const DeclStmt *statementOf(const DeclaratorDecl *D, ASTContext &Context) {
-  auto Parents = Context.getParents(*D);
-  return Parents.empty() ? nullptr : Parents[0].get<DeclStmt>();
-}
-
-const Stmt *parentOf(const Stmt *S, ASTContext &Context) {
-  auto Parents = S ? Context.getParents(*S) : DynTypedNodeList(llvm::ArrayRef<DynTypedNode>());
-  // `{a, b}` stands in the tree as it is written and as it is meant, which says that a is read.
-  for (const DynTypedNode &Parent : Parents)
-    if (!Parent.get<InitListExpr>())
-      return Parent.get<Stmt>();
-  return Parents.empty() ? nullptr : Parents[0].get<Stmt>();
 }
 
 } // namespace restride

@@ -1,4 +1,4 @@
-#include "analysis/program/CheckedCalls.h"
+#include "analysis/program/Around.h"
 #include "analysis/program/ContainerSize.h"
 #include "analysis/program/FieldCopyCode.h"
 #include "analysis/program/FunctionVisitor.h"

@@ -1,5 +1,6 @@
 // "points.size()": how many elements the host puts into a std::vector.
 #include "analysis/program/ContainerSize.h"
+#include "analysis/program/Around.h"
 #include "analysis/program/InAllCalls.h"
 
 #include "analysis/program/Evaluate.h"
@@ -36,15 +37,13 @@ static bool appends(const CXXMemberCallExpr *C) { return C->getMethodDecl()->get
 
 /// The first of the things around \p S in its function for which \p Is holds; null: none.
 template <typename FnT> static const Stmt *firstAround(const Stmt *S, ASTContext &Context, FnT Is) {
-  DynTypedNode Node = DynTypedNode::create(*S);
-  for (;;) {
-    auto Parents = Context.getParents(Node);
-    if (Parents.empty())
-      return nullptr;
-    Node = Parents[0];
+  const Stmt *Out = nullptr;
+  goOutward(S, Context, [&](const DynTypedNode &Node) {
     if (const Stmt *Parent = Node.get<Stmt>(); Parent && Is(Parent))
-      return Parent;
-  }
+      Out = Parent;
+    return !Out;
+  });
+  return Out;
 }
 
 /// `while (v.size() < n)` around what appends to \p D: n. Null: there is none.

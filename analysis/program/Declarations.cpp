@@ -1,5 +1,5 @@
 #include "analysis/program/Declarations.h"
-#include "analysis/program/CheckedCalls.h"
+#include "analysis/program/Around.h"
 
 #include "clang/AST/ParentMapContext.h"
 #include "clang/AST/TypeLoc.h"

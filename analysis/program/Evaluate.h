@@ -4,6 +4,9 @@
 
 #include "analysis/program/Uses.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace restride {
 
 /// Why an estimate may not hold, if at all; of several, the worst.
@@ -27,7 +30,7 @@ private:
 
 template <typename T> struct EstimateOf {
   T Value = 0;
-  Doubt Assumed; ///< whether, and why, it may be something else at run time
+  Doubt Assumed = Doubt::None; ///< whether, and why, it may be something else at run time
 };
 using Estimate = EstimateOf<int64_t>;
 using RealEstimate = EstimateOf<double>;
@@ -70,19 +73,11 @@ public:
   };
   std::optional<CountedLoop> countedLoop(const clang::ForStmt *For) const;
 
-  /// While it lives, counters of the loops around a statement, and around the one call of its function, are in the middle of
-  /// their trips.
-  class MidTrip {
-  public:
-    MidTrip(const Evaluator &Of, const clang::Stmt *S);
-    ~MidTrip();
-    MidTrip(const MidTrip &) = delete;
-
-  private:
-    const Evaluator &Of;
-    struct Before;
-    std::unique_ptr<Before> Was;
-  };
+  using Counters = std::map<const clang::VarDecl *, Estimate>;
+  /// Those of the loops around \p S, and around the one call of its function, in the middle of their trips.
+  Counters midTrip(const clang::Stmt *S) const;
+  /// While it lives, they are what it is given.
+  class AtTrip;
 
   static constexpr double UnknownLoopTrips = 16;
   static constexpr unsigned MaxDepth = 48; ///< of expressions in each other
@@ -163,14 +158,29 @@ private:
   };
   mutable Values Known; ///< in the trip of a loop that Sampled says
   mutable std::optional<std::map<const clang::ValueDecl *, std::map<const clang::ParmVarDecl *, double>>> GivenTo; ///< containers, by reference, and how often
-  mutable std::map<const clang::VarDecl *, Estimate> Sampled; ///< a counter in one of its trips, while what depends on it is evaluated
-  mutable std::map<const clang::VarDecl *, Estimate> Trial; ///< in a loop that is being followed
+  mutable Counters Sampled; ///< in one of their trips, while what depends on them is evaluated
+  mutable Counters Trial; ///< in a loop that is being followed
   mutable std::map<const clang::FunctionDecl *, double> Called; ///< how often
   mutable std::map<const clang::VarDecl *, std::vector<const clang::BinaryOperator *>> AssignedElements; ///< what its function assigns to them
   mutable std::map<const clang::VarDecl *, unsigned> Summed; ///< arrays of sums while one of them is evaluated, and how often they were read
   mutable unsigned StepsLeft = 1 << 16;                     ///< of such loops, all together
   mutable unsigned PartsLeft = 1 << 18;                     ///< steps to parts of objects, all together
   mutable std::set<std::pair<const clang::Decl *, Part>> Active; ///< parts of objects, and members, that are being evaluated
+};
+
+class Evaluator::AtTrip {
+public:
+  AtTrip(const Evaluator &Of, Counters Now) : Of(Of), Sampled(std::exchange(Of.Sampled, std::move(Now))), Known(std::exchange(Of.Known, {})) {}
+  ~AtTrip() {
+    Of.Sampled = std::move(Sampled);
+    Of.Known = std::move(Known);
+  }
+  AtTrip(const AtTrip &) = delete;
+
+private:
+  const Evaluator &Of;
+  Counters Sampled; ///< before
+  Values Known;
 };
 
 } // namespace restride

@@ -113,10 +113,9 @@ std::vector<HandleMember> BlockReader::members(size_t I, size_t Last) const {
     unsigned Subscripts = 0; // operators that find a member array's
     if (is(I, "struct") && is(I + 1, "{")) {
       size_t Close = closing(Tokens, I + 1);
-      const unsigned Operators = unsigned(std::count_if(Tokens.begin() + I, Tokens.begin() + Close, [](const TextToken &T) { return T == "operator"; }));
-      if (Operators == 0)
+      Subscripts = unsigned(std::count_if(Tokens.begin() + I, Tokens.begin() + Close, [](const TextToken &T) { return T == "operator"; }));
+      if (!Subscripts)
         Nested = members(I + 2, Close);
-      Subscripts = Operators;
       I = Close + 1;
     } else if (auto At = Groups.find(Tokens[I].Text.str()); At != Groups.end()) {
       Group = At->second;

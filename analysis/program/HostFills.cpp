@@ -1,5 +1,6 @@
 #include "analysis/program/HostFills.h"
 
+#include "analysis/program/Around.h"
 #include "analysis/program/ContainerSize.h"
 #include "analysis/program/FillFormula.h"
 #include "analysis/program/OriginFills.h"
@@ -35,36 +36,34 @@ struct Written {
 /// None: in a loop that is not counted, or in a lambda.
 static std::optional<Around> around(const Stmt *At, const Evaluator &Values, ASTContext &Context) {
   Around Out;
+  bool Counted = true;
   const Stmt *Child = At;
-  for (DynTypedNode Node = DynTypedNode::create(*At);;) {
-    auto Parents = Context.getParents(Node);
-    if (Parents.empty() || Parents[0].get<FunctionDecl>())
-      break;
-    Node = Parents[0];
+  goOutward(At, Context, [&](const DynTypedNode &Node) {
     const Stmt *Parent = Node.get<Stmt>();
     if (!Parent)
-      continue;
+      return !Node.get<FunctionDecl>();
     if (const ForStmt *For = dyn_cast<ForStmt>(Parent); For && For->getBody() == Child) {
       std::optional<Evaluator::CountedLoop> Loop = Values.countedLoop(For);
       if (!Loop || !Loop->Trips || Loop->Trips > Largest)
-        return std::nullopt;
+        return Counted = false;
       Out.Loops.insert(Out.Loops.begin(), *Loop);
       Out.Outermost = For;
     } else if (const CXXForRangeStmt *Range = dyn_cast<CXXForRangeStmt>(Parent); Range && Range->getBody() == Child) {
       const std::optional<Estimate> Elements = Values.elements(containerOf(Range->getRangeInit()));
       if (!Elements || Elements->Value < 1 || uint64_t(Elements->Value) > Largest)
-        return std::nullopt;
+        return Counted = false;
       Out.Loops.insert(Out.Loops.begin(), {cast<VarDecl>(Range->getBeginStmt()->getSingleDecl()), 0, 1, uint64_t(Elements->Value)});
       Out.Outermost = Range;
     } else if (isa<LambdaExpr, WhileStmt>(Parent) || (isa<DoStmt>(Parent) && !cast<DoStmt>(Parent)->getCond()->isIntegerConstantExpr(Context)))
-      return std::nullopt;
+      return Counted = false;
     else if (const IfStmt *If = dyn_cast<IfStmt>(Parent))
       Out.Conditional |= If->getThen() == Child || If->getElse() == Child;
     else if (isa<SwitchStmt>(Parent))
       Out.Conditional = true;
     Child = Parent;
-  }
-  return Out;
+    return true;
+  });
+  return Counted ? std::optional(Out) : std::nullopt;
 }
 
 /// The place of \p P as a first byte and a stride for each loop; false: it is not the

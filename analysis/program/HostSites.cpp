@@ -1,5 +1,6 @@
 // Calls of the CUDA runtime that allocate, copy, fill and free the array.
 
+#include "analysis/program/Around.h"
 #include "analysis/program/CheckedCalls.h"
 #include "analysis/program/FieldCopyCode.h"
 #include "analysis/program/Uses.h"

@@ -60,7 +60,6 @@ static void addExtents(Launch &Out, const CUDAKernelCallExpr *Call, const HostWr
 /// A struct that the launch passes by value.
 static void addObject(Launch &Out, unsigned Position, const ParmVarDecl *Parameter, const Expr *Argument, const Evaluator &Values,
                       ASTContext &Context) {
-  Evaluator::MidTrip Now(Values, Argument);
   ObjectImage Image = objectImage(Argument, Parameter->getType(), "argument", Parameter->getName(), Values, Context);
   llvm::append_range(Out.Notes, Image.Notes);
   Out.Objects.resize(Position + 1);
@@ -68,6 +67,7 @@ static void addObject(Launch &Out, unsigned Position, const ParmVarDecl *Paramet
 }
 
 static void addLaunch(Launch &Out, const CUDAKernelCallExpr *Call, const Evaluator &Values, ASTContext &Context) {
+  const Evaluator::Counters MidTrip = Values.midTrip(Call);
   Out.Launched = true;
   Out.Calls = Values.timesInAllCalls(Call);
   const CallExpr *Config = Call->getConfig();
@@ -104,10 +104,12 @@ static void addLaunch(Launch &Out, const CUDAKernelCallExpr *Call, const Evaluat
       else if (Value->Assumed)
         Out.Notes.push_back("argument '" + Name + "' is taken as " + std::to_string(Value->Value));
     } else if (Parameter && Parameter->getType()->isRealFloatingType()) {
-      Evaluator::MidTrip Now(Values, Call);
+      Evaluator::AtTrip Now(Values, MidTrip);
       Real = Values.real(Call->getArg(I));
-    } else if (Parameter && Parameter->getType()->isRecordType())
+    } else if (Parameter && Parameter->getType()->isRecordType()) {
+      Evaluator::AtTrip Now(Values, MidTrip);
       addObject(Out, I, Parameter, Call->getArg(I), Values, Context);
+    }
     Out.Parameters.push_back(Name);
     Out.Arguments.push_back(Value ? std::optional<int64_t>(Value->Value) : std::nullopt);
     Out.Reals.push_back(Real && !Real->Assumed.changes() ? std::optional(Real->Value) : std::nullopt);

@@ -1,5 +1,5 @@
 #include "analysis/program/PartUse.h"
-#include "analysis/program/CheckedCalls.h"
+#include "analysis/program/Around.h"
 
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"

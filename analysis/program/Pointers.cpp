@@ -1,6 +1,6 @@
 // Where a tracked pointer goes.
 
-#include "analysis/program/CheckedCalls.h"
+#include "analysis/program/Around.h"
 #include "analysis/program/Released.h"
 #include "analysis/program/Uses.h"
 

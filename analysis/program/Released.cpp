@@ -1,5 +1,5 @@
 #include "analysis/program/Released.h"
-#include "analysis/program/CheckedCalls.h"
+#include "analysis/program/Around.h"
 #include "analysis/program/Purity.h"
 
 #include "clang/AST/DynamicRecursiveASTVisitor.h"

@@ -1,8 +1,8 @@
 // How often the host's loops run what is in them.
 
+#include "analysis/program/Around.h"
 #include "analysis/program/ContainerSize.h"
 #include "analysis/program/Evaluate.h"
-#include "analysis/program/Around.h"
 
 #include "clang/AST/ParentMapContext.h"
 #include "clang/AST/StmtCXX.h"
@@ -94,6 +94,11 @@ double Evaluator::tripsOf(const Stmt *Loop, bool &Counted) const {
   return unknown();
 }
 
+/// A counter in trip \p Trip, from 0 on.
+static Estimate inTrip(const Evaluator::CountedLoop &L, uint64_t Trip) {
+  return {int64_t(uint64_t(L.First) + uint64_t(L.Step) * Trip), Doubt::Default}; // wraps instead of overflowing
+}
+
 double Evaluator::timesExecuted(const Stmt *S, bool *Counted) const {
   llvm::SmallVector<const Stmt *, 4> Loops = loopsAround(S, Context);
   bool All = true;
@@ -111,14 +116,10 @@ double Evaluator::timesExecuted(const Stmt *S, bool *Counted) const {
   double Times = 0;
   if (Count && Count->Trips > 1 && Count->Trips < uint64_t(MostTrips) && std::abs(double(Count->First)) < MostTrips && std::abs(double(Count->Step)) < LargestStep) {
     Loops.pop_back();
-    Values Outside = std::exchange(Known, {});
     for (unsigned I = 0; I < Samples; ++I) {
-      Sampled[Count->Counter] = {Count->First + Count->Step * int64_t(Count->Trips * (2 * I + 1) / (2 * Samples)), true};
+      AtTrip Now(*this, {{Count->Counter, inTrip(*Count, Count->Trips * (2 * I + 1) / (2 * Samples))}});
       Times += product() * double(Count->Trips) / Samples;
-      Known = {};
     }
-    Sampled.clear();
-    Known = std::move(Outside);
   } else {
     Times = product();
   }
@@ -145,20 +146,18 @@ static bool looksUpBy(const Stmt *S, const VarDecl *V, bool InIndex, unsigned De
 }
 
 double Evaluator::partsOf(const Expr *Size, const Stmt *S) const {
-  DynTypedNode Node = DynTypedNode::create(*S);
-  for (;;) {
-    auto Parents = Context.getParents(Node);
-    if (Parents.empty() || Parents[0].get<FunctionDecl>())
-      return 1;
-    Node = Parents[0];
+  double Parts = 1;
+  goOutward(S, Context, [&](const DynTypedNode &Node) {
     const ForStmt *For = Node.get<ForStmt>();
     const DeclStmt *Init = For ? dyn_cast_or_null<DeclStmt>(For->getInit()) : nullptr;
     const VarDecl *Counter = Init && Init->isSingleDecl() ? dyn_cast<VarDecl>(Init->getSingleDecl()) : nullptr;
     if (!Counter || !looksUpBy(Size, Counter, false, 0))
-      continue;
+      return !Node.get<FunctionDecl>();
     const std::optional<CountedLoop> Loop = countedLoop(For);
-    return Loop && Loop->Trips > 1 ? double(Loop->Trips) : UnknownLoopTrips;
-  }
+    Parts = Loop && Loop->Trips > 1 ? double(Loop->Trips) : UnknownLoopTrips;
+    return false;
+  });
+  return Parts;
 }
 
 double Evaluator::timesCalled(const FunctionDecl *F) const {
@@ -176,28 +175,18 @@ double Evaluator::timesCalled(const FunctionDecl *F) const {
 
 double Evaluator::timesInAllCalls(const Stmt *S) const { return timesExecuted(S) * timesCalled(functionAround(S, Context)); }
 
-struct Evaluator::MidTrip::Before {
-  std::map<const VarDecl *, Estimate> Sampled;
-  Values Known;
-};
-
-Evaluator::MidTrip::MidTrip(const Evaluator &Of, const Stmt *S) : Of(Of) {
-  std::map<const VarDecl *, Estimate> Counters;
+Evaluator::Counters Evaluator::midTrip(const Stmt *S) const {
+  Counters Out;
   constexpr unsigned MostFunctions = 16;
   for (unsigned Depth = 0; S && Depth < MostFunctions; ++Depth) {
-    for (const Stmt *Loop : loopsAround(S, Of.Context))
+    for (const Stmt *Loop : loopsAround(S, Context))
       if (const ForStmt *For = dyn_cast<ForStmt>(Loop))
-        if (const std::optional<CountedLoop> Count = Of.countedLoop(For); Count && Count->Trips > 1)
-          Counters[Count->Counter] = {Count->First + Count->Step * int64_t(Count->Trips / 2), Doubt::Default};
-    const auto Calls = Of.Facts.CallsOf.find(functionAround(S, Of.Context));
-    S = Calls != Of.Facts.CallsOf.end() && Calls->second.size() == 1 ? Calls->second.front() : nullptr;
+        if (const std::optional<CountedLoop> Count = countedLoop(For); Count && Count->Trips > 1)
+          Out[Count->Counter] = inTrip(*Count, Count->Trips / 2);
+    const auto Calls = Facts.CallsOf.find(functionAround(S, Context));
+    S = Calls != Facts.CallsOf.end() && Calls->second.size() == 1 ? Calls->second.front() : nullptr;
   }
-  Was = std::make_unique<Before>(Before{std::exchange(Of.Sampled, std::move(Counters)), std::exchange(Of.Known, {})});
-}
-
-Evaluator::MidTrip::~MidTrip() {
-  Of.Sampled = std::move(Was->Sampled);
-  Of.Known = std::move(Was->Known);
+  return Out;
 }
 
 } // namespace restride

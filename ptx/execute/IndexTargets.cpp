@@ -69,7 +69,7 @@ void Program::findTargets() {
     if (!F.Body[Access].isMemory() || !Global || To.Address < 0 || To.Address >= Slot(Registers) || Seen[unsigned(To.Address)])
       continue;
     Seen.set(unsigned(To.Address));
-    std::set<std::pair<int16_t, uint16_t>> Pointers;
+    std::set<GivenPointer> Pointers;
     std::set<size_t> Data;
     bool Ordered = true, Converted = true;
     for (int R : registersBehind(To.Address, /*ThroughFloats=*/false))
@@ -80,8 +80,8 @@ void Program::findTargets() {
           Converted &= Op.Op == Opcode::Cvt;
         } else if (Op.Op != Opcode::LdParam) {
           Ordered &= keepsOrder(Op, F.Body[At]) || dataBehind(R, /*Converted=*/true).empty();
-        } else if (const auto [P, Offset] = parameterOf(Op); P && Op.ElementBytes == 8 && (P->IsPointer || Op.IsPointer)) {
-          Pointers.insert({int16_t(P->Position), uint16_t(Offset / 8 + partOf(Op, R))});
+        } else if (const std::optional<GivenPointer> Pointer = pointerOf(Op, R)) {
+          Pointers.insert(*Pointer);
         }
       }
     if (Pointers.size() == 1 && Data.size() > 1 && Data.size() <= 3 && Converted) { // coordinates: (z * height + y) * width + x

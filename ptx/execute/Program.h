@@ -229,8 +229,12 @@ private:
   void findOrderByRuns();
   void findAppends();
   bool isUniform(Slot Address) const;
-  /// The pointers that \p Register is computed from, by parameter and word in it.
-  std::set<std::pair<int16_t, uint16_t>> pointersBehind(int Register) const;
+  /// A pointer that the function is given: its parameter, and the word in that.
+  using GivenPointer = std::pair<int16_t, uint16_t>;
+  /// The one that \p Op loads to \p Register; none: it loads no such.
+  std::optional<GivenPointer> pointerOf(const MicroOp &Op, int Register) const;
+  /// Those that \p Register is computed from.
+  std::set<GivenPointer> pointersBehind(int Register) const;
   /// The parameters that pointers behind \p Register come from.
   std::set<int> parametersBehind(int Register) const;
   struct LoadedPart {

@@ -79,13 +79,19 @@ void Program::findRuns() {
   }
 }
 
-std::set<std::pair<int16_t, uint16_t>> Program::pointersBehind(int Register) const {
-  std::set<std::pair<int16_t, uint16_t>> Out;
+std::optional<Program::GivenPointer> Program::pointerOf(const MicroOp &Op, int Register) const {
+  if (Op.Op != Opcode::LdParam || Op.ElementBytes != 8)
+    return std::nullopt;
+  const auto [P, Offset] = parameterOf(Op);
+  return P && (P->IsPointer || Op.IsPointer) ? std::optional(GivenPointer(P->Position, Offset / 8 + partOf(Op, Register))) : std::nullopt;
+}
+
+std::set<Program::GivenPointer> Program::pointersBehind(int Register) const {
+  std::set<GivenPointer> Out;
   for (int R : registersBehind(Register, /*ThroughFloats=*/false))
     for (unsigned At : Writes[size_t(R)])
-      if (const MicroOp &Op = Ops[At]; Op.Op == Opcode::LdParam)
-        if (const auto [P, Offset] = parameterOf(Op); P && Op.ElementBytes == 8 && (P->IsPointer || Op.IsPointer))
-          Out.insert({int16_t(P->Position), uint16_t(Offset / 8 + partOf(Op, R))});
+      if (const std::optional<GivenPointer> Pointer = pointerOf(Ops[At], R))
+        Out.insert(*Pointer);
   return Out;
 }
 

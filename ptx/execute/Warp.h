@@ -53,6 +53,9 @@ private:
   /// Lanes of \p Mask whose counter says that they stay, wherever it comes from.
   uint32_t stayByCount(const LoopInfo &L, uint32_t Mask) const;
   uint32_t stayOnData(const BranchInfo &Info, uint32_t Stay, uint32_t Unknown);
+  /// The counter of \p L as its test compares it.
+  uint64_t counter(const LoopInfo &L, unsigned Lane) const;
+  std::optional<uint64_t> tripsLeftOf(const LoopInfo &L, unsigned Lane) const;
   int64_t sum(const Step &S, unsigned Lane, unsigned Bits) const;
   void advance(const LoopInfo &L, unsigned Lane, uint64_t Trips);
 

@@ -17,6 +17,16 @@ int64_t Warp::sum(const Step &S, unsigned Lane, unsigned Bits) const {
   return int64_t(Total);
 }
 
+uint64_t Warp::counter(const LoopInfo &L, unsigned Lane) const {
+  const ExitTest &T = *L.Inductions.Test;
+  return R.Values[T.Index][Lane] - uint64_t(sum(T.SinceCompare, Lane, T.Bits));
+}
+
+std::optional<uint64_t> Warp::tripsLeftOf(const LoopInfo &L, unsigned Lane) const {
+  const ExitTest &T = *L.Inductions.Test;
+  return tripsLeft(counter(L, Lane), R.Values[L.Bound][Lane], sum(T.By, Lane, T.Bits), T);
+}
+
 void Warp::advance(const LoopInfo &L, unsigned Lane, uint64_t Trips) {
   for (const Induction &I : L.Inductions.Registers) {
     uint64_t &V = R.Values[I.Reg][Lane];
@@ -26,7 +36,6 @@ void Warp::advance(const LoopInfo &L, unsigned Lane, uint64_t Trips) {
 
 uint32_t Warp::stayInCounted(int Number, uint32_t Stay) {
   const LoopInfo &L = P.Loops[Number];
-  const ExitTest &T = *L.Inductions.Test;
   Loops.markCounted(Number);
   const uint64_t Cap = Hurry ? 1 : std::max<uint64_t>(Limits.MaxTripsPerLoop, 1);
   if (!Stay || Loops.trips(Number) < Cap)
@@ -35,8 +44,7 @@ uint32_t Warp::stayInCounted(int Number, uint32_t Stay) {
   uint64_t Most = 0;
   for (uint32_t Rest = Stay; Rest; Rest &= Rest - 1) {
     const unsigned Lane = unsigned(std::countr_zero(Rest));
-    const uint64_t Value = R.Values[T.Index][Lane] - uint64_t(sum(T.SinceCompare, Lane, T.Bits));
-    const std::optional<uint64_t> Trips = tripsLeft(Value, R.Values[L.Bound][Lane], sum(T.By, Lane, T.Bits), T);
+    const std::optional<uint64_t> Trips = tripsLeftOf(L, Lane);
     if (!Trips)
       return Hurry || L.Tied ? 0 : Stay;
     Left[Lane] = *Trips;
@@ -55,8 +63,7 @@ uint32_t Warp::stayByCount(const LoopInfo &L, uint32_t Mask) const {
   uint32_t Out = 0;
   for (uint32_t Rest = Mask; Rest; Rest &= Rest - 1) {
     const unsigned Lane = unsigned(std::countr_zero(Rest));
-    const uint64_t Value = R.Values[T.Index][Lane] - uint64_t(sum(T.SinceCompare, Lane, T.Bits));
-    Out |= uint32_t(holds(T.Stay, Value, R.Values[L.Bound][Lane], T.Bits, T.Signed)) << Lane;
+    Out |= uint32_t(holds(T.Stay, counter(L, Lane), R.Values[L.Bound][Lane], T.Bits, T.Signed)) << Lane;
   }
   return Out;
 }
@@ -103,10 +110,7 @@ double Warp::tripsOf(int Number, unsigned Lane) const {
   const LoopInfo &L = P.Loops[Number];
   if (!L.Inductions.Test || L.Bound < 0)
     return 1;
-  const ExitTest &T = *L.Inductions.Test;
-  const uint64_t Value = R.Values[T.Index][Lane] - uint64_t(sum(T.SinceCompare, Lane, T.Bits));
-  const std::optional<uint64_t> Left = tripsLeft(Value, R.Values[L.Bound][Lane], sum(T.By, Lane, T.Bits), T);
-  return double(Loops.trips(Number)) + double(Left.value_or(1));
+  return double(Loops.trips(Number)) + double(tripsLeftOf(L, Lane).value_or(1));
 }
 
 std::optional<double> Warp::appendProbability(const BranchInfo &Info, unsigned Lane) const {

@@ -9,25 +9,23 @@ namespace restride {
 /// A larger tile is not described: records with whole arrays in them.
 static constexpr uint64_t MostTileBytes = 1 << 16;
 
-static constexpr unsigned WordBytes = 8;
-
 static void addWord(ptx::KnownObject &To, std::optional<uint64_t> Value) {
   for (unsigned Byte = 0; Byte < WordBytes; ++Byte)
     To.Bytes.push_back(Value ? std::optional(uint8_t(*Value >> 8 * Byte)) : std::nullopt);
 }
 
-HandlePlaces handlePlaces(const Candidate &C, const Layout &L, double Assumed) {
+ObjectPlaces handlePlaces(const Candidate &C, const Layout &L, double Assumed) {
   const Record &R = C.Type;
   const uint64_t Count = uint64_t(std::max(C.Elements.Count, 0.0)), Granule = L.countGranule();
   const uint64_t Pitch = llvm::alignTo(Count ? Count : uint64_t(Assumed), Granule);
   const bool Struct = L.handleIsStruct();
   const uint64_t TileElements = Struct ? 1 : Granule;
   const std::vector<HandleArray> Arrays = Struct ? L.arrays(R, "") : std::vector<HandleArray>(1);
-  HandlePlaces Out;
+  ObjectPlaces Out;
   std::vector<size_t> Words; // by array
   for (const HandleArray &A : Arrays) {
     Words.push_back(Out.Arrays.size());
-    addWord(Out.Words, std::nullopt);
+    addWord(Out.Object, std::nullopt);
     if (Struct)
       Out.Arrays.push_back({llvm::alignTo(Count, Granule) * A.Size * A.Arrays, A.Size, R.Size, {}, Count, R.Size});
     else
@@ -37,7 +35,7 @@ HandlePlaces handlePlaces(const Candidate &C, const Layout &L, double Assumed) {
     if (A.Arrays == 1)
       continue;
     Place.PitchBytes = Pitch * A.Size;
-    addWord(Out.Words, Pitch);
+    addWord(Out.Object, Pitch);
     Out.Arrays.push_back({});
   }
   for (const Leaf &F : leaves(R)) {

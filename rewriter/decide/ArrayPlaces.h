@@ -7,13 +7,15 @@
 
 namespace restride {
 
-/// A handle, by word of 8 bytes.
-struct HandlePlaces {
-  std::vector<ptx::ArrayPlace> Arrays; ///< behind pointers; of other words, nothing
-  ptx::KnownObject Words;              ///< as the kernel gets them: pointers are not known, pitches are
+constexpr unsigned WordBytes = 8;
+
+/// A handle, or a struct, as a kernel gets it.
+struct ObjectPlaces {
+  ptx::KnownObject Object;             ///< pointers are not known, pitches are
+  std::vector<ptx::ArrayPlace> Arrays; ///< by word of it: what lies behind a pointer; of other words, nothing
 };
 
 /// Of the handle of \p C in \p L; \p Assumed elements where nobody knows how many there are.
-HandlePlaces handlePlaces(const Candidate &C, const Layout &L, double Assumed);
+ObjectPlaces handlePlaces(const Candidate &C, const Layout &L, double Assumed);
 
 } // namespace restride

@@ -79,12 +79,12 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
       else if (K.Position && K.Kernel == L.Kernel && !(Parallel && isExtentKnown(L, *K.Position))) {
         ptx::LaunchFacts &F = Out.Facts;
         F.Arrays.resize(std::max(F.Arrays.size(), size_t(*K.Position) + 1));
-        HandlePlaces Handle = handlePlaces(C, *Layouts[I], Assumed);
+        ObjectPlaces Handle = handlePlaces(C, *Layouts[I], Assumed);
         F.Arrays[*K.Position] = std::move(Handle.Arrays);
-        if (llvm::none_of(Handle.Words.Bytes, [](const std::optional<uint8_t> &B) { return B.has_value(); }))
+        if (llvm::none_of(Handle.Object.Bytes, [](const std::optional<uint8_t> &B) { return B.has_value(); }))
           continue;
         F.Objects.resize(std::max(F.Objects.size(), size_t(*K.Position) + 1));
-        F.Objects[*K.Position] = std::move(Handle.Words);
+        F.Objects[*K.Position] = std::move(Handle.Object);
       }
   }
   for (size_t I = 0; I < L.Extents.size(); ++I) {
@@ -114,8 +114,11 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
   F.Objects.resize(std::max(F.Objects.size(), L.Objects.size()));
   F.Arrays.resize(std::max(F.Arrays.size(), L.Objects.size()));
   for (unsigned I = 0; I < L.Objects.size(); ++I)
-    if (!L.Objects[I].Bytes.empty())
-      std::tie(F.Objects[I], F.Arrays[I]) = structPlaces(L.Objects[I], Structs[I], P, Layouts, Assumed);
+    if (!L.Objects[I].Bytes.empty()) {
+      ObjectPlaces Struct = structPlaces(L.Objects[I], Structs[I], P, Layouts, Assumed);
+      F.Objects[I] = std::move(Struct.Object);
+      F.Arrays[I] = std::move(Struct.Arrays);
+    }
   for (const auto &[Name, S] : L.Symbols) {
     F.Symbols[Name] = aroundPointers(S.Object);
     Out.SymbolNotes[Name] = S.Notes;

@@ -6,29 +6,26 @@
 
 namespace restride {
 
-std::pair<ptx::KnownObject, std::vector<ptx::ArrayPlace>> structPlaces(const KnownObject &Source, const std::map<uint64_t, size_t> &Inside,
-                                                                      const Program &P, const Plan &Layouts, double Assumed) {
-  constexpr uint64_t PointerBytes = 8;
-  ptx::KnownObject Object;
-  std::vector<ptx::ArrayPlace> Places;
-  for (uint64_t At = 0; At < Source.Bytes.size(); At += PointerBytes) {
-    const unsigned Word = unsigned(At / PointerBytes) + 1;
-    const auto Array = Inside.find(At);
-    if (Array == Inside.end()) {
-      const uint64_t End = std::min<uint64_t>(At + PointerBytes, Source.Bytes.size());
-      Object.Bytes.insert(Object.Bytes.end(), Source.Bytes.begin() + At, Source.Bytes.begin() + End);
-      Places.push_back({});
-      Places.back().Word = Word;
-      continue;
+ObjectPlaces structPlaces(const KnownObject &Source, const std::map<uint64_t, size_t> &Inside, const Program &P, const Plan &Layouts,
+                          double Assumed) {
+  ObjectPlaces Out;
+  for (uint64_t At = 0; At < Source.Bytes.size(); At += WordBytes) {
+    const unsigned Word = unsigned(At / WordBytes) + 1;
+    ObjectPlaces Here;
+    if (const auto Array = Inside.find(At); Array != Inside.end()) {
+      Here = handlePlaces(P.Candidates[Array->second], *Layouts[Array->second], Assumed);
+    } else {
+      const uint64_t End = std::min<uint64_t>(At + WordBytes, Source.Bytes.size());
+      Here.Object.Bytes.assign(Source.Bytes.begin() + At, Source.Bytes.begin() + End);
+      Here.Arrays.resize(1);
     }
-    HandlePlaces Handle = handlePlaces(P.Candidates[Array->second], *Layouts[Array->second], Assumed);
-    llvm::append_range(Object.Bytes, Handle.Words.Bytes);
-    for (ptx::ArrayPlace &Place : Handle.Arrays) {
-      Places.push_back(std::move(Place));
-      Places.back().Word = Word;
+    llvm::append_range(Out.Object.Bytes, Here.Object.Bytes);
+    for (ptx::ArrayPlace &Place : Here.Arrays) {
+      Place.Word = Word;
+      Out.Arrays.push_back(std::move(Place));
     }
   }
-  return {std::move(Object), std::move(Places)};
+  return Out;
 }
 
 ptx::KnownObject aroundPointers(const KnownObject &O) {

@@ -11,8 +11,8 @@ namespace restride {
 /// What is known of the struct \p Source, and of what its pointers lead to, by word of 8 bytes, where its arrays have the
 /// layouts of the plan: \p Inside are these by the offset of their pointer in the source. Words that are no such pointers
 /// keep their order. \p Assumed as handlePlaces() has it.
-std::pair<ptx::KnownObject, std::vector<ptx::ArrayPlace>> structPlaces(const KnownObject &Source, const std::map<uint64_t, size_t> &Inside,
-                                                                      const Program &P, const Plan &Layouts, double Assumed);
+ObjectPlaces structPlaces(const KnownObject &Source, const std::map<uint64_t, size_t> &Inside, const Program &P, const Plan &Layouts,
+                          double Assumed);
 
 /// What is known of \p O where nobody knows how much longer its pointers are.
 ptx::KnownObject aroundPointers(const KnownObject &O);

@@ -49,20 +49,20 @@ TEST(ArrayPlaces, AgreeWithTheLayouts) {
 }
 
 TEST(ArrayPlaces, KnowThePitchOfMemberArrays) {
-  const HandlePlaces Handle = handlePlaces(candidate(), *findLayout("soa"), 0);
+  const ObjectPlaces Handle = handlePlaces(candidate(), *findLayout("soa"), 0);
   ASSERT_EQ(Handle.Arrays.size(), 5u) << "flag, x, d, v and its pitch";
   EXPECT_EQ(Handle.Arrays[3].PitchBytes, 1024u * 4) << "1000 elements, rounded up";
-  const uint64_t Size = Handle.Words.Bytes.size();
+  const uint64_t Size = Handle.Object.Bytes.size();
   EXPECT_EQ(Size, 40u);
-  EXPECT_EQ(Handle.Words.word(24, 8, Size), std::nullopt);
-  EXPECT_EQ(Handle.Words.word(32, 8, Size), 1024u) << "in elements";
+  EXPECT_EQ(Handle.Object.word(24, 8, Size), std::nullopt);
+  EXPECT_EQ(Handle.Object.word(32, 8, Size), 1024u) << "in elements";
 }
 
 TEST(ArrayPlaces, AssumeAPitch) {
   Candidate C = candidate();
   C.Elements.Count = 0;
-  const HandlePlaces Handle = handlePlaces(C, *findLayout("soa"), 4096);
-  EXPECT_EQ(Handle.Words.word(32, 8, 40), 4096u);
+  const ObjectPlaces Handle = handlePlaces(C, *findLayout("soa"), 4096);
+  EXPECT_EQ(Handle.Object.word(32, 8, 40), 4096u);
   EXPECT_EQ(Handle.Arrays[3].PitchBytes, 4096u * 4);
 }
 

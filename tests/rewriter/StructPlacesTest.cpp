@@ -74,7 +74,9 @@ TEST(StructPlaces, ofStructsThatChangedOtherwiseAreNotKnown) {
   ptx::LaunchFacts F;
   F.Arrays.resize(1);
   F.Objects.resize(1);
-  std::tie(F.Objects[0], F.Arrays[0]) = structPlaces(source(), {{8, 0}}, P, {layout("soa")}, 0);
+  const ObjectPlaces Struct = structPlaces(source(), {{8, 0}}, P, {layout("soa")}, 0);
+  F.Objects[0] = Struct.Object;
+  F.Arrays[0] = Struct.Arrays;
   ptx::Function Code;
   Code.Params.resize(1);
   Code.Params[0].Bytes = 40;
