@@ -161,13 +161,15 @@ void WarpMemory::atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lan
     const Slot To = P.Slots[Op.FirstDest + D];
     if (To < 0)
       continue;
-    uint64_t Rank = 0;
+    uint64_t Next = Before;
     forLanes(Mask, [&, Data = data(Op, D)](unsigned L) {
-      const uint64_t Other = leaf(Op, Data, L, (Address[L] ^ window(Where)) + (Atomics << 20) + D);
-      R.Values[To][L] = lowBits(Counts ? Before + Rank++ : Other, Op.Bits);
+      const uint64_t V = Counts ? Next++ : leaf(Op, Data, L, (Address[L] ^ window(Where)) + (Atomics << 20) + D);
+      R.Values[To][L] = lowBits(V, Op.Bits);
     });
     R.Unknown[To] = Counts ? R.Unknown[To] & ~Mask : R.Unknown[To] | Mask;
   }
+  if (Where == Space::Global)
+    return; // what lies there is data anyway
   forLanes(Mask, [&, Data = data(Op, 0)](unsigned L) {
     write(Where, L, Address[L], Op.ElementBytes, {leaf(Op, Data, L, Address[L] + (Atomics << 20)), true});
   });

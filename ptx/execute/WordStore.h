@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -31,11 +33,13 @@ public:
       return;
     }
     const size_t At = size_t(Offset / 4) * Copies + Copy;
-    if (At >= Words.size())
-      Words.resize((size_t(Offset / 4) + 1) * Copies);
+    if (At / PageWords >= Pages.size())
+      Pages.resize(At / PageWords + 1);
+    if (!Pages[At / PageWords])
+      Pages[At / PageWords] = std::make_unique<Page>();
     const unsigned Shift = unsigned(Offset % 4) * 8;
     const uint32_t Mask = uint32_t((uint64_t(1) << (Bytes * 8)) - 1) << Shift;
-    Word &W = Words[At];
+    Word &W = *find(At);
     W.Value = (W.Value & ~Mask) | (uint32_t(V.Bits << Shift) & Mask);
     W.Unknown = V.Unknown;
     W.Valid = true;
@@ -51,17 +55,17 @@ public:
         return std::nullopt;
       return StoredValue{Low->Bits | High->Bits << 32, Low->Unknown || High->Unknown};
     }
-    const size_t At = size_t(Offset / 4) * Copies + Copy;
-    if (At >= Words.size() || !Words[At].Valid)
+    const Word *W = find(size_t(Offset / 4) * Copies + Copy);
+    if (!W || !W->Valid)
       return std::nullopt;
-    const uint64_t Value = Words[At].Value >> (unsigned(Offset % 4) * 8);
-    return StoredValue{Value & ((uint64_t(1) << (Bytes * 8)) - 1), Words[At].Unknown};
+    const uint64_t Value = W->Value >> (unsigned(Offset % 4) * 8);
+    return StoredValue{Value & ((uint64_t(1) << (Bytes * 8)) - 1), W->Unknown};
   }
 
   void forget(unsigned Copy, uint64_t Offset, uint64_t Bytes) {
     for (uint64_t At = Offset / 4; At < (std::min(Offset + Bytes, MaxBytes) + 3) / 4; ++At)
-      if (size_t I = size_t(At) * Copies + Copy; I < Words.size())
-        Words[I].Valid = false;
+      if (Word *W = find(size_t(At) * Copies + Copy))
+        W->Valid = false;
   }
 
 private:
@@ -70,8 +74,17 @@ private:
     uint32_t Value = 0;
     bool Valid = false, Unknown = false;
   };
+  static constexpr size_t PageWords = 128;
+  using Page = std::array<Word, PageWords>;
+
+  /// Null where nothing was stored near by.
+  Word *find(size_t At) const {
+    const size_t P = At / PageWords;
+    return P < Pages.size() && Pages[P] ? &(*Pages[P])[At % PageWords] : nullptr;
+  }
+
   unsigned Copies;
-  std::vector<Word> Words;
+  std::vector<std::unique_ptr<Page>> Pages; ///< those of large arrays in shared memory that a warp stores to
 };
 
 } // namespace restride::ptx
