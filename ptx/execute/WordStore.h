@@ -35,11 +35,12 @@ public:
     const size_t At = size_t(Offset / 4) * Copies + Copy;
     if (At / PageWords >= Pages.size())
       Pages.resize(At / PageWords + 1);
-    if (!Pages[At / PageWords])
-      Pages[At / PageWords] = std::make_unique<Page>();
+    std::unique_ptr<Page> &In = Pages[At / PageWords];
+    if (!In)
+      In = std::make_unique<Page>();
     const unsigned Shift = unsigned(Offset % 4) * 8;
     const uint32_t Mask = uint32_t((uint64_t(1) << (Bytes * 8)) - 1) << Shift;
-    Word &W = *find(At);
+    Word &W = (*In)[At % PageWords];
     W.Value = (W.Value & ~Mask) | (uint32_t(V.Bits << Shift) & Mask);
     W.Unknown = V.Unknown;
     W.Valid = true;
@@ -84,7 +85,7 @@ private:
   }
 
   unsigned Copies;
-  std::vector<std::unique_ptr<Page>> Pages; ///< those of large arrays in shared memory that a warp stores to
+  std::vector<std::unique_ptr<Page>> Pages; ///< null: nothing stored; clearing all of a large array takes longer than a warp
 };
 
 } // namespace restride::ptx
