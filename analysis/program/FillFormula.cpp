@@ -79,7 +79,7 @@ bool FillFormula::changesInside(const VarDecl *V, const Part &P) const {
   auto At = Facts.Modified.find(V->getLocation().getRawEncoding());
   if (At == Facts.Modified.end())
     return false;
-  auto changes = [&](const DeclRefExpr *R) { return P.empty() ? isWritten(R, Context) : partUse(R, P, Context).K != PartUse::Kind::None; };
+  auto changes = [&](const DeclRefExpr *R) { return !Followed.count(R) && (P.empty() ? isWritten(R, Context) : partUse(R, P, Context).K != PartUse::Kind::None); };
   // A function's own variables may change in each call.
   const bool Elsewhere = !standsInside(V->getLocation()) && V->isLocalVarDeclOrParm() && !Counters.empty() &&
                          V->getParentFunctionOrMethod() != Counters.front()->getParentFunctionOrMethod();
@@ -138,25 +138,24 @@ uint32_t FillFormula::variable(const DeclRefExpr *R, unsigned Depth) {
     return unknown(R);
   if (auto At = Parameters.find(V); At != Parameters.end())
     return At->second;
-  return V->isLocalVarDecl() && V->getInit() ? add(V->getInit(), Depth + 1) : unknown(R);
+  if (!V->isLocalVarDecl() || !V->getInit())
+    return unknown(R);
+  return Parameters[V] = add(V->getInit(), Depth + 1); // once, however often it is used
 }
 
-uint32_t FillFormula::operation(const BinaryOperator *B, unsigned Depth) {
-  if (B->isAssignmentOp() || B->isCommaOp())
-    return unknown(B);
-  const uint32_t L = add(B->getLHS(), Depth), R = add(B->getRHS(), Depth);
+uint32_t FillFormula::operation(BinaryOperatorKind What, QualType T, uint32_t L, uint32_t R) {
   auto Not = [&](uint32_t A) { return binary(FillNode::Op::Equal, A, constant(0)); };
-  switch (B->getOpcode()) {
-  case BO_Add: return typed(B->getType(), FillNode::Op::Add, L, R);
-  case BO_Sub: return typed(B->getType(), FillNode::Op::Sub, L, R);
-  case BO_Mul: return typed(B->getType(), FillNode::Op::Mul, L, R);
-  case BO_Div: return typed(B->getType(), FillNode::Op::Div, L, R);
-  case BO_Rem: return typed(B->getType(), FillNode::Op::Rem, L, R);
-  case BO_And: return typed(B->getType(), FillNode::Op::And, L, R);
-  case BO_Or: return typed(B->getType(), FillNode::Op::Or, L, R);
-  case BO_Xor: return typed(B->getType(), FillNode::Op::Xor, L, R);
-  case BO_Shl: return typed(B->getType(), FillNode::Op::Shl, L, R);
-  case BO_Shr: return typed(B->getType(), FillNode::Op::Shr, L, R);
+  switch (What) {
+  case BO_Add: return typed(T, FillNode::Op::Add, L, R);
+  case BO_Sub: return typed(T, FillNode::Op::Sub, L, R);
+  case BO_Mul: return typed(T, FillNode::Op::Mul, L, R);
+  case BO_Div: return typed(T, FillNode::Op::Div, L, R);
+  case BO_Rem: return typed(T, FillNode::Op::Rem, L, R);
+  case BO_And: return typed(T, FillNode::Op::And, L, R);
+  case BO_Or: return typed(T, FillNode::Op::Or, L, R);
+  case BO_Xor: return typed(T, FillNode::Op::Xor, L, R);
+  case BO_Shl: return typed(T, FillNode::Op::Shl, L, R);
+  case BO_Shr: return typed(T, FillNode::Op::Shr, L, R);
   case BO_LT: return binary(FillNode::Op::Less, L, R);
   case BO_GT: return binary(FillNode::Op::Less, R, L);
   case BO_LE: return Not(binary(FillNode::Op::Less, R, L));
@@ -165,7 +164,7 @@ uint32_t FillFormula::operation(const BinaryOperator *B, unsigned Depth) {
   case BO_NE: return Not(binary(FillNode::Op::Equal, L, R));
   case BO_LAnd: return Not(binary(FillNode::Op::Or, Not(L), Not(R)));
   case BO_LOr: return Not(binary(FillNode::Op::And, Not(L), Not(R)));
-  default: return unknown(B);
+  default: return typed(T, FillNode::Op::Unknown);
   }
 }
 
@@ -193,41 +192,6 @@ uint32_t FillFormula::element(const ArraySubscriptExpr *S, unsigned Depth) {
     const uint32_t Value = add(List->getInit(I), Depth + 1), Here = binary(FillNode::Op::Equal, Index, constant(I));
     Out = typed(S->getType(), FillNode::Op::Select, Here, Value, Out);
   }
-  return Out;
-}
-
-/// What a function returns whose other statements only declare variables.
-static const Expr *returned(const FunctionDecl *F) { return onlyReturns(F) ? lastReturned(F) : nullptr; }
-
-uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
-  const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
-  if (!F)
-    return unknown(C);
-  const llvm::ArrayRef<const Expr *> Arguments = argumentsOf(C);
-  llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
-  if ((Name == "min" || Name == "max") && C->getNumArgs() == 2) {
-    const uint32_t A = add(C->getArg(0), Depth), B = add(C->getArg(1), Depth), Less = binary(FillNode::Op::Less, A, B);
-    return Name == "min" ? typed(C->getType(), FillNode::Op::Select, Less, A, B) : typed(C->getType(), FillNode::Op::Select, Less, B, A);
-  }
-  if ((Name == "abs" || Name == "labs") && C->getNumArgs() == 1) {
-    const uint32_t A = add(C->getArg(0), Depth), Zero = constant(0);
-    return typed(C->getType(), FillNode::Op::Select, binary(FillNode::Op::Less, A, Zero), binary(FillNode::Op::Sub, Zero, A), A);
-  }
-  const Expr *Value = F->hasBody(Definition) ? returned(Definition) : nullptr;
-  const bool IsLambda = Arguments.size() < C->getNumArgs() && cast<CXXMethodDecl>(F)->getParent()->isLambda();
-  if (!Value || !Value->getType()->isIntegralOrEnumerationType() || (isa<CXXMethodDecl>(F) && !IsLambda))
-    return unknown(C);
-  std::map<const VarDecl *, uint32_t> Inner;
-  for (unsigned I = 0; I < Definition->getNumParams() && I < Arguments.size(); ++I)
-    if (Definition->getParamDecl(I)->getType().getNonReferenceType()->isIntegralOrEnumerationType())
-      Inner[Definition->getParamDecl(I)] = add(Arguments[I], Depth + 1);
-  std::swap(Parameters, Inner);
-  Varying.clear(); // a function's variables follow from its parameters
-  if (IsLambda) // sees what is around it
-    Parameters.insert(Inner.begin(), Inner.end());
-  const uint32_t Out = add(Value, Depth + 1);
-  std::swap(Parameters, Inner);
-  Varying.clear();
   return Out;
 }
 
@@ -305,7 +269,7 @@ uint32_t FillFormula::add(const Expr *E, unsigned Depth) {
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
     return variable(R, Depth);
   if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E))
-    return Whole ? operation(B, Depth) : unknown(E);
+    return Whole && !B->isAssignmentOp() && !B->isCommaOp() ? operation(B->getOpcode(), B->getType(), add(B->getLHS(), Depth), add(B->getRHS(), Depth)) : unknown(E);
   if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E)) {
     if (U->getOpcode() != UO_Minus && U->getOpcode() != UO_Plus && U->getOpcode() != UO_LNot && U->getOpcode() != UO_Not)
       return unknown(E);

@@ -27,9 +27,12 @@ private:
   uint32_t unknown(const clang::Expr *E);
   uint32_t add(const clang::Expr *E, unsigned Depth);
   uint32_t variable(const clang::DeclRefExpr *R, unsigned Depth);
-  uint32_t operation(const clang::BinaryOperator *B, unsigned Depth);
+  uint32_t operation(clang::BinaryOperatorKind What, clang::QualType T, uint32_t L, uint32_t R);
   uint32_t element(const clang::ArraySubscriptExpr *S, unsigned Depth);
+  // FillCall.cpp
   uint32_t call(const clang::CallExpr *C, unsigned Depth);
+  /// What \p F returns, statement by statement.
+  uint32_t follow(const clang::FunctionDecl *F, unsigned Depth);
   /// Adds the integer that \p Real is cut to, if it is a share of a number that is known: `lowest + draw() * count`.
   std::optional<uint32_t> cutShare(const clang::Expr *Real, unsigned Depth);
   /// A number of which nothing is known but that a function gives it, and so most likely one from 0 to 1.
@@ -42,7 +45,8 @@ private:
 
   std::vector<const clang::VarDecl *> Counters;
   const clang::Stmt *Outermost;
-  std::map<const clang::VarDecl *, uint32_t> Parameters; ///< of functions that are followed
+  std::map<const clang::VarDecl *, uint32_t> Parameters; ///< of the function that is followed, and its variables
+  std::set<const clang::DeclRefExpr *> Followed;         ///< assignments that are taken in their order
   std::map<const clang::VarDecl *, bool> Varying;        ///< local variables that were looked at
   const Evaluator &Values;
   const UnitFacts &Facts;

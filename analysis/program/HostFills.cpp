@@ -27,6 +27,7 @@ struct Around {
 /// A fill, and how much its writes say.
 struct Written {
   Fill F;
+  bool Unknown = false; ///< what it writes
   bool Conditional = false;
   double Times = 1;
 };
@@ -197,8 +198,7 @@ static std::optional<Written> written(const HostWrite &W, const std::vector<cons
     Value.binary(FillNode::Op::Add, Node, Value.constant(0));
   F.Nodes = std::move(Value.Nodes);
   if (isUnbounded(F.Nodes)) {
-    if (!Value.Draws && !Shuffled)
-      return std::nullopt;
+    Out.Unknown = !Value.Draws && !Shuffled;
     F.Shuffled = true; // any number
   }
   sortLoops(F);
@@ -281,8 +281,12 @@ static std::vector<Fill> fillsOf(const ValueDecl *Array, QualType Element, const
     // The first that writes a place counts: a loop over all of them before a branch for a few; of two alike the later one.
     std::reverse(All.begin(), All.end());
     llvm::stable_sort(All, [](const Written &A, const Written &B) { return std::pair(A.Conditional, -A.Times) < std::pair(B.Conditional, -B.Times); });
-    for (Written &W : All)
-      Out.push_back(std::move(W.F));
+    for (Written &W : All) {
+      if (W.Unknown && !W.Conditional)
+        break; // what was there before is gone
+      if (!W.Unknown)
+        Out.push_back(std::move(W.F));
+    }
   }
   return Out;
 }

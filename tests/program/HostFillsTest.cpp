@@ -193,6 +193,35 @@ TEST(HostFills, takeWhatIsWrittenLast) {
   EXPECT_EQ(at(launchOf("for (int i = 0; i < n; ++i) h[i] = 0; for (int i = 0; i < n; ++i) h[i] = 3 * i;"), 4 * 700), 2100);
 }
 
+TEST(HostFills, doNotTakeWhatIsOverwrittenByTheUnknown) {
+  for (const char *Zero : {"for (int i = 0; i < n; ++i) h[i] = {}; ", ""})
+    EXPECT_EQ(at(launchOf(std::string(Zero) + "for (int i = 0; i < n; ++i) { h[i] = Q{}; h[i].next = atoi(argv[i]); }", "Q"), 16 * 700), std::nullopt);
+  EXPECT_EQ(at(launchOf("for (int i = 0; i < n; ++i) { h[i] = 3; if (i % 7 == 0) h[i] = atoi(argv[i]); }"), 4 * 700), 3) << "in few places";
+}
+
+TEST(HostFills, followFunctionsStatementByStatement) {
+  const std::string Functions = R"(
+    static unsigned jenkins(unsigned a) { a += ~(a << 15); a ^= a >> 10; a += a << 3; unsigned b = a ^ (a >> 6); b *= 3; return b; }
+    static int nested(int a) { int b = a; return (b += 3) * a; }
+    static int early(int a) { if (a > 3) return 1; a += 2; return a; }
+    static int &last(int &a) { a += 5; return a; }
+    __global__ void k(const E *p, float *o) { o[0] = 1; })";
+  auto of = [&](const std::string &Value, uint64_t I) { return at(launchOf("for (int i = 0; i < n; ++i) h[i] = " + Value + ";", "unsigned", Functions), 4 * I); };
+  auto jenkins = [](unsigned A) {
+    A += ~(A << 15);
+    A ^= A >> 10;
+    A += A << 3;
+    return (A ^ (A >> 6)) * 3;
+  };
+  for (unsigned I : {0u, 3u, 700u}) {
+    EXPECT_EQ(of("jenkins(i)", I), jenkins(I)) << I;
+    EXPECT_EQ(of("jenkins(jenkins(i) | 1) & 255", I), jenkins(jenkins(I) | 1) & 255) << I;
+    EXPECT_EQ(of("[&](int k) { k <<= 2; k = k + i; return k; }(i)", I), 5 * I) << I;
+  }
+  for (const char *Value : {"nested(i)", "early(i)", "last(n)"})
+    EXPECT_EQ(of(Value, 700), std::nullopt) << Value;
+}
+
 TEST(HostFills, lieNearTheirPlaceIfCountersMakeThem) {
   const std::string Loop = "for (int i = 0; i < n; ++i) { ";
   const Launch L = contactsOf(Loop + "const int j = i / 10 * 10 + i % 3; if (j > 4) parts[j].push_back({i, j, 0}); }");
@@ -260,7 +289,7 @@ TEST(HostFills, ofWhatIsAppended) {
 }
 
 TEST(HostFills, areLeftOutWhereSomethingElseMayWrite) {
-  for (const char *Fill : {"for (int i = 0; i < n; ++i) h[i] = hash(i);",                            // no bound
+  for (const char *Fill : {"for (int i = 0; i < n; ++i) h[i] = atoi(argv[i]);",                            // no bound
                            "for (int i = 0; i < n; ++i) h[i] = i; std::sort(h.begin(), h.end());",    // not followed
                            "for (int i = 0; i < n; ++i) h[i] = i; for (int i = 1; i < n; ++i) h[i] += h[i - 1];",
                            "for (int i = 0; i < n; ++i) h[i] = i; ++h[3];",

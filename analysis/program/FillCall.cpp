@@ -1,0 +1,94 @@
+// Functions of the host that a formula follows.
+
+#include "analysis/program/FillFormula.h"
+#include "analysis/program/Returned.h"
+
+#include "clang/AST/ExprCXX.h"
+
+#include <set>
+
+using namespace clang;
+
+namespace restride {
+
+/// The variable of its own that the statement \p S of \p F assigns to: `k ^= k >> 16;`.
+static const DeclRefExpr *assignedBy(const Stmt *S, const FunctionDecl *F) {
+  const BinaryOperator *B = dyn_cast<BinaryOperator>(S);
+  const DeclRefExpr *R = B && B->isAssignmentOp() ? dyn_cast<DeclRefExpr>(B->getLHS()->IgnoreParens()) : nullptr;
+  const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+  return V && V->isLocalVarDeclOrParm() && !V->isStaticLocal() && V->getDeclContext() == F && V->getType()->isIntegralOrEnumerationType() ? R : nullptr;
+}
+
+/// Nothing stands in \p F but variables, what they are given one after the other, and what it returns.
+static bool isStraight(const FunctionDecl *F) {
+  const CompoundStmt *Body = dyn_cast<CompoundStmt>(F->getBody());
+  return Body && !Body->body_empty() && isa<ReturnStmt>(Body->body_back()) && llvm::all_of(Body->body(), [&](const Stmt *S) {
+           return isa<DeclStmt>(S) || (isa<ReturnStmt>(S) && cast<ReturnStmt>(S)->getRetValue()) || assignedBy(S, F);
+         });
+}
+
+uint32_t FillFormula::follow(const FunctionDecl *F, unsigned Depth) {
+  const CompoundStmt *Body = cast<CompoundStmt>(F->getBody());
+  std::set<const DeclRefExpr *> Outer = Followed;
+  for (const Stmt *S : Body->body())
+    if (const DeclRefExpr *R = assignedBy(S, F))
+      Followed.insert(R);
+  std::optional<uint32_t> Out;
+  for (const Stmt *S : Body->body()) {
+    if (const ReturnStmt *Return = dyn_cast<ReturnStmt>(S)) {
+      Out = add(Return->getRetValue(), Depth);
+      break;
+    }
+    if (const DeclStmt *Declares = dyn_cast<DeclStmt>(S)) {
+      for (const Decl *D : Declares->decls()) // those of references and the like are looked at where they are used
+        if (const VarDecl *V = dyn_cast<VarDecl>(D); V && V->getInit() && !V->isStaticLocal() && V->getType()->isIntegralOrEnumerationType())
+          Parameters[V] = add(V->getInit(), Depth);
+      continue;
+    }
+    const BinaryOperator *B = cast<BinaryOperator>(S);
+    const VarDecl *V = cast<VarDecl>(assignedBy(S, F)->getDecl());
+    const uint32_t Value = add(B->getRHS(), Depth);
+    if (B->getOpcode() == BO_Assign) {
+      Parameters[V] = Value;
+      continue;
+    }
+    const auto Old = Parameters.find(V);
+    const uint32_t Before = Old != Parameters.end() ? Old->second : typed(V->getType(), FillNode::Op::Unknown);
+    Parameters[V] = operation(BinaryOperator::getOpForCompoundAssignment(B->getOpcode()), V->getType(), Before, Value);
+  }
+  Followed = std::move(Outer);
+  return *Out;
+}
+
+uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
+  const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
+  if (!F)
+    return unknown(C);
+  const llvm::ArrayRef<const Expr *> Arguments = argumentsOf(C);
+  llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
+  if ((Name == "min" || Name == "max") && C->getNumArgs() == 2) {
+    const uint32_t A = add(C->getArg(0), Depth), B = add(C->getArg(1), Depth), Less = binary(FillNode::Op::Less, A, B);
+    return Name == "min" ? typed(C->getType(), FillNode::Op::Select, Less, A, B) : typed(C->getType(), FillNode::Op::Select, Less, B, A);
+  }
+  if ((Name == "abs" || Name == "labs") && C->getNumArgs() == 1) {
+    const uint32_t A = add(C->getArg(0), Depth), Zero = constant(0);
+    return typed(C->getType(), FillNode::Op::Select, binary(FillNode::Op::Less, A, Zero), binary(FillNode::Op::Sub, Zero, A), A);
+  }
+  const bool IsLambda = Arguments.size() < C->getNumArgs() && cast<CXXMethodDecl>(F)->getParent()->isLambda();
+  if (!F->hasBody(Definition) || !isStraight(Definition) || !Definition->getReturnType()->isIntegralOrEnumerationType() || (isa<CXXMethodDecl>(F) && !IsLambda))
+    return unknown(C);
+  std::map<const VarDecl *, uint32_t> Inner;
+  for (unsigned I = 0; I < Definition->getNumParams() && I < Arguments.size(); ++I)
+    if (Definition->getParamDecl(I)->getType().getNonReferenceType()->isIntegralOrEnumerationType())
+      Inner[Definition->getParamDecl(I)] = add(Arguments[I], Depth + 1);
+  std::swap(Parameters, Inner);
+  Varying.clear(); // a function's variables follow from its parameters
+  if (IsLambda) // sees what is around it
+    Parameters.insert(Inner.begin(), Inner.end());
+  const uint32_t Out = follow(Definition, Depth + 1);
+  std::swap(Parameters, Inner);
+  Varying.clear();
+  return Out;
+}
+
+} // namespace restride
