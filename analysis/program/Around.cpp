@@ -25,6 +25,8 @@ llvm::SmallVector<const Stmt *, 4> loopsAround(const Stmt *S, ASTContext &Contex
     const Stmt *Parent = Node.get<Stmt>();
     if (!Parent)
       return !Node.get<FunctionDecl>();
+    if (isa<LambdaExpr>(Parent))
+      return false;
     const ForStmt *For = dyn_cast<ForStmt>(Parent);
     const CXXForRangeStmt *Range = dyn_cast<CXXForRangeStmt>(Parent);
     const WhileStmt *While = dyn_cast<WhileStmt>(Parent);

@@ -11,7 +11,7 @@ namespace restride {
 /// From what \p S stands in outward, as long as \p Each says so.
 void goOutward(const clang::Stmt *S, clang::ASTContext &Context, llvm::function_ref<bool(const clang::DynTypedNode &)> Each);
 
-/// Loops of the function that \p S is run by, the innermost first; not those that macros wrap statements in,
+/// Loops of the function, or lambda, that \p S is run by, the innermost first; not those that macros wrap statements in,
 /// do { ... } while (0).
 llvm::SmallVector<const clang::Stmt *, 4> loopsAround(const clang::Stmt *S, clang::ASTContext &Context);
 

@@ -8,6 +8,7 @@
 #include "analysis/program/Returned.h"
 
 #include "clang/AST/ParentMapContext.h"
+#include "clang/AST/StmtCXX.h"
 
 #include <cmath>
 #include <limits>
@@ -135,8 +136,8 @@ std::optional<Estimate> Evaluator::resizedTo(const ValueDecl *D, std::optional<E
         Size = To;
       continue;
     }
-    bool Counted = std::isfinite(Name.Times) && !firstAround(C, Context, [](const Stmt *S) { return isa<LambdaExpr>(S); });
-    Appended += timesExecuted(C, &Counted) * Name.Times;
+    bool Counted = std::isfinite(Name.Times);
+    Appended += timesInFunction(C, Counted) * Name.Times;
     if (!Counted)
       return Reserved;
   }
@@ -178,6 +179,37 @@ std::optional<Estimate> Evaluator::containerSize(const ValueDecl *D, Frame In) c
     Known.Containers[D] = Size;
   else
     Known.Containers.erase(D);
+  return Size;
+}
+
+double Evaluator::shareOfTrips(const ForStmt *For, const Stmt *S, Frame In) const {
+  constexpr double Mean = 0.5;
+  const std::optional<CountedLoop> Loop = For ? countedLoop(For) : std::nullopt;
+  const Stmt *If = Loop ? firstAround(S, Context, [&](const Stmt *Above) { return Above == For || isa<IfStmt>(Above); }) : nullptr;
+  const BinaryOperator *B = If && If != For ? dyn_cast<BinaryOperator>(cast<IfStmt>(If)->getCond()->IgnoreParenImpCasts()) : nullptr;
+  const DeclRefExpr *Counter = B && B->getOpcode() == BO_EQ ? dyn_cast<DeclRefExpr>(B->getLHS()->IgnoreParenImpCasts()) : nullptr;
+  const std::optional<Estimate> At = Counter && Counter->getDecl() == Loop->Counter ? integer(B->getRHS(), In.deeper()) : std::nullopt;
+  const double Trip = At ? (double(At->Value) - double(Loop->First)) / double(Loop->Step) : -1;
+  return Trip >= 0 && Trip < double(Loop->Trips) ? (Trip + 1) / double(Loop->Trips) : Mean;
+}
+
+std::optional<Estimate> Evaluator::sizeSoFar(const CXXMemberCallExpr *Call, const ValueDecl *Container, Frame In) const {
+  std::optional<Estimate> Size = containerSize(Container, In);
+  const auto Grows = Facts.Resized.find(Container->getLocation().getRawEncoding());
+  const llvm::SmallVector<const Stmt *, 4> Around = loopsAround(Call, Context);
+  if (!Size || Around.empty() || Grows == Facts.Resized.end())
+    return Size;
+  std::vector<const Stmt *> Sites; // of what makes it grow, and of lambdas that do
+  for (const CXXMemberCallExpr *C : Grows->second) {
+    if (!appends(C))
+      continue;
+    Sites.push_back(C);
+    if (const auto Calls = Facts.CallsOf.find(functionAround(C, Context)); Calls != Facts.CallsOf.end())
+      Sites.insert(Sites.end(), Calls->second.begin(), Calls->second.end());
+  }
+  for (const Stmt *Loop : llvm::reverse(Around))
+    if (llvm::any_of(Sites, [&](const Stmt *S) { return llvm::is_contained(loopsAround(S, Context), Loop); }))
+      return Estimate{std::max<int64_t>(1, int64_t(double(Size->Value) * shareOfTrips(dyn_cast<ForStmt>(Loop), Call, In))), Doubt::Changes};
   return Size;
 }
 

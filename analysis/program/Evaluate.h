@@ -59,6 +59,8 @@ public:
   /// How often the loops around \p E run it; loops that cannot be counted
   /// count as UnknownLoopTrips, and make \p Counted false.
   double timesExecuted(const clang::Stmt *E, bool *Counted = nullptr) const;
+  /// The same where a lambda is executed as often as it is called; calls that are not seen are not counted.
+  double timesInFunction(const clang::Stmt *E, bool &Counted) const { return timesInFunction(E, Counted, 0); }
   /// The same in all calls of the function, or lambda, that it stands in.
   double timesInAllCalls(const clang::Stmt *E) const;
 
@@ -86,6 +88,7 @@ private:
   /// Of a loop; \p Counted becomes false where they are not known.
   double tripsOf(const clang::Stmt *Loop, bool &Counted) const;
   double timesCalled(const clang::FunctionDecl *F) const;
+  double timesInFunction(const clang::Stmt *E, bool &Counted, unsigned Depth) const;
   /// The call whose function is being evaluated, and what it was called in.
   struct Frame {
     const clang::FunctionDecl *Callee = nullptr; ///< null: outside of any
@@ -118,6 +121,10 @@ private:
   // ContainerSize.cpp
   /// Elements of a std::vector, a variable or a member of whatever object, by its constructor, resize, assign and push_back.
   std::optional<Estimate> containerSize(const clang::ValueDecl *D, Frame In) const;
+  /// The same where \p Size asks for it: in the loop that makes it grow it has a part of them.
+  std::optional<Estimate> sizeSoFar(const clang::CXXMemberCallExpr *Size, const clang::ValueDecl *Container, Frame In) const;
+  /// The loop \p For is run by a trip of, as a share of all: behind `if (i == 0)` of the first.
+  double shareOfTrips(const clang::ForStmt *For, const clang::Stmt *S, Frame In) const;
   std::optional<Estimate> initialSize(const clang::Expr *Init, Frame In) const;
   /// A container, or a parameter that is a reference to it and is given it so often; infinite: that cannot be counted.
   struct ContainerName {

@@ -4,6 +4,7 @@
 #include "analysis/program/ContainerSize.h"
 #include "analysis/program/Evaluate.h"
 
+#include "clang/AST/ASTLambda.h"
 #include "clang/AST/ParentMapContext.h"
 #include "clang/AST/StmtCXX.h"
 
@@ -126,6 +127,23 @@ double Evaluator::timesExecuted(const Stmt *S, bool *Counted) const {
   if (Counted)
     *Counted &= All;
   return std::max(1.0, Times);
+}
+
+double Evaluator::timesInFunction(const Stmt *S, bool &Counted, unsigned Depth) const {
+  constexpr unsigned MostLambdas = 8;
+  const double Times = timesExecuted(S, &Counted);
+  const CXXMethodDecl *M = dyn_cast_or_null<CXXMethodDecl>(functionAround(S, Context));
+  if (!M || !isLambdaCallOperator(M))
+    return Times;
+  const auto At = Facts.CallsOf.find(M);
+  if (At == Facts.CallsOf.end() || Depth > MostLambdas) {
+    Counted = false;
+    return Times;
+  }
+  double Calls = 0;
+  for (const CallExpr *C : At->second)
+    Calls += timesInFunction(C, Counted, Depth + 1);
+  return Times * Calls;
 }
 
 /// \p V is part of an index in \p S, or in what its variables are initialised with.

@@ -8,12 +8,14 @@ using namespace restride::ptx;
 void AluUnit::shift() {
   const Lanes &A = source(0), &B = source(1), &C = source(2);
   const unsigned Bits = Op.Bits;
+  const uint32_t Drawn = unknown(1);
+  auto by = [&](unsigned L) { return Drawn >> L & 1 ? B[L] & (Bits - 1) : B[L]; }; // a source shifts by no more
   if (Op.Op == Opcode::Shl)
-    return result([&](unsigned L) { return B[L] >= Bits ? 0 : A[L] << B[L]; });
+    return result([&](unsigned L) { return by(L) >= Bits ? 0 : A[L] << by(L); });
   if (Op.Op == Opcode::Shr && Op.Signed)
-    return result([&](unsigned L) { return uint64_t(signExtend(A[L], Bits) >> std::min<uint64_t>(B[L], 63)); });
+    return result([&](unsigned L) { return uint64_t(signExtend(A[L], Bits) >> std::min<uint64_t>(by(L), 63)); });
   if (Op.Op == Opcode::Shr)
-    return result([&](unsigned L) { return B[L] >= Bits ? 0 : A[L] >> B[L]; });
+    return result([&](unsigned L) { return by(L) >= Bits ? 0 : A[L] >> by(L); });
   const Mode M = Mode(Op.Variant); // funnel: B:A by C
   const bool Clamp = M == Mode::LeftClamp || M == Mode::RightClamp;
   const bool Left = M == Mode::Left || M == Mode::LeftClamp;

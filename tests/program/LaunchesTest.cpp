@@ -169,7 +169,11 @@ TEST(Launches, knowTheSizeOfAVector) {
   EXPECT_EQ(argument("std::vector<int> v; build(v);" + Launch), std::nullopt);
   EXPECT_EQ(argument("std::vector<int> v; while (v.size() < 3 * n) { v.push_back(1); v.push_back(2); }" + Launch), 3000);
   EXPECT_EQ(argument("std::vector<int> u(7), v; for (int x : u) v.push_back(x);" + Launch), 7);
-  EXPECT_EQ(argument("std::vector<int> v; auto add = [&] { v.push_back(1); }; for (int i = 0; i < n; ++i) add();" + Launch), std::nullopt);
+  EXPECT_EQ(argument("std::vector<int> v; auto add = [&] { v.push_back(1); }; for (int i = 0; i < n; ++i) add();" + Launch), 1000);
+  EXPECT_EQ(argument("std::vector<int> v; for (int i = 0; i < n; ++i) { auto add = [&](int k) { v.push_back(k); }; add(i); for (int k = 0; k < 3; ++k) add(k); }" + Launch), 4000);
+  EXPECT_EQ(argument("std::vector<int> v; auto add = [&] { v.push_back(1); }; while (atoi(argv[2])) add();" + Launch), std::nullopt);
+  EXPECT_EQ(argument("int first; std::vector<int> v; for (int i = 0; i < n; ++i) { for (int k = 0; k < 6; ++k) v.push_back(k); if (i == 0) first = v.size(); }"
+                     "k<<<1, 32>>>(d, first);"), 6);
 }
 
 TEST(Launches, lookAtEachVariableOnceInEachTrip) {

@@ -549,6 +549,24 @@ ret;)");
     EXPECT_LE(A, Range + 255 * 4);
 }
 
+TEST(Execute, DataShiftsByLessThanTheWidth) {
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, %laneid;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r2, [%rd3];
+mov.u32 %r3, -2147483648;
+shr.u32 %r4, %r3, %r2;
+mul.wide.u32 %rd4, %r4, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.u32 %r5, [%rd5];
+ret;)");
+  WarpTrace T = K.run();
+  ASSERT_EQ(T.Requests.size(), 2u);
+  for (uint64_t A : T.Requests[1].Address)
+    EXPECT_GT(A, Range) << "no bit is lost";
+}
+
 TEST(Execute, DivergenceAndReconvergence) {
   Kernel K = fromFile("flow.clang.ptx", "diverge");
   WarpTrace T = K.run();
