@@ -163,7 +163,7 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
     bool Changed = false;
     for (const auto &[Later, Unused] : Tried)
       Changed |= Later > I && Out.Layouts[Later] != foundLayout(In, Later) && shareKernel(In.P.Candidates[I], In.P.Candidates[Later]);
-    if (Changed && In.O.Layout.empty() && In.O.EmitVariants.empty())
+    if (Changed && In.O.Layout.empty())
       lookAgain(I, Out.Layouts, Out.Candidates[Place], In, Compiler);
   }
   return Out;
