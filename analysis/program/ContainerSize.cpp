@@ -199,16 +199,17 @@ std::optional<Estimate> Evaluator::sizeSoFar(const CXXMemberCallExpr *Call, cons
   const llvm::SmallVector<const Stmt *, 4> Around = loopsAround(Call, Context);
   if (!Size || Around.empty() || Grows == Facts.Resized.end())
     return Size;
-  std::vector<const Stmt *> Sites; // of what makes it grow, and of lambdas that do
+  llvm::SmallVector<const Stmt *, 8> Growing; // loops around what makes it grow, and around calls of lambdas that do
   for (const CXXMemberCallExpr *C : Grows->second) {
     if (!appends(C))
       continue;
-    Sites.push_back(C);
+    llvm::append_range(Growing, loopsAround(C, Context));
     if (const auto Calls = Facts.CallsOf.find(functionAround(C, Context)); Calls != Facts.CallsOf.end())
-      Sites.insert(Sites.end(), Calls->second.begin(), Calls->second.end());
+      for (const CallExpr *Call : Calls->second)
+        llvm::append_range(Growing, loopsAround(Call, Context));
   }
   for (const Stmt *Loop : llvm::reverse(Around))
-    if (llvm::any_of(Sites, [&](const Stmt *S) { return llvm::is_contained(loopsAround(S, Context), Loop); }))
+    if (llvm::is_contained(Growing, Loop))
       return Estimate{std::max<int64_t>(1, int64_t(double(Size->Value) * shareOfTrips(dyn_cast<ForStmt>(Loop), Call, In))), Doubt::Changes};
   return Size;
 }

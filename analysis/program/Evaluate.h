@@ -59,8 +59,6 @@ public:
   /// How often the loops around \p E run it; loops that cannot be counted
   /// count as UnknownLoopTrips, and make \p Counted false.
   double timesExecuted(const clang::Stmt *E, bool *Counted = nullptr) const;
-  /// The same where a lambda is executed as often as it is called; calls that are not seen are not counted.
-  double timesInFunction(const clang::Stmt *E, bool &Counted) const { return timesInFunction(E, Counted, 0); }
   /// The same in all calls of the function, or lambda, that it stands in.
   double timesInAllCalls(const clang::Stmt *E) const;
 
@@ -88,7 +86,8 @@ private:
   /// Of a loop; \p Counted becomes false where they are not known.
   double tripsOf(const clang::Stmt *Loop, bool &Counted) const;
   double timesCalled(const clang::FunctionDecl *F) const;
-  double timesInFunction(const clang::Stmt *E, bool &Counted, unsigned Depth) const;
+  /// As timesExecuted, where a lambda is executed as often as it is called; calls that are not seen make \p Counted false.
+  double timesInFunction(const clang::Stmt *E, bool &Counted, unsigned Depth = 0) const;
   /// The call whose function is being evaluated, and what it was called in.
   struct Frame {
     const clang::FunctionDecl *Callee = nullptr; ///< null: outside of any

@@ -289,7 +289,7 @@ TEST(HostFills, ofWhatIsAppended) {
 }
 
 TEST(HostFills, areLeftOutWhereSomethingElseMayWrite) {
-  for (const char *Fill : {"for (int i = 0; i < n; ++i) h[i] = atoi(argv[i]);",                            // no bound
+  for (const char *Fill : {"for (int i = 0; i < n; ++i) h[i] = atoi(argv[i]);",                       // no bound
                            "for (int i = 0; i < n; ++i) h[i] = i; std::sort(h.begin(), h.end());",    // not followed
                            "for (int i = 0; i < n; ++i) h[i] = i; for (int i = 1; i < n; ++i) h[i] += h[i - 1];",
                            "for (int i = 0; i < n; ++i) h[i] = i; ++h[3];",
