@@ -159,8 +159,10 @@ public:
 
   bool VisitCXXConstructExpr(CXXConstructExpr *C) override {
     const FunctionDecl *Definition = nullptr;
-    if (!inTemplate() && View.isUserCode(C->getConstructor()->getLocation()) && C->getConstructor()->hasBody(Definition))
+    if (!inTemplate() && View.isUserCode(C->getConstructor()->getLocation()) && C->getConstructor()->hasBody(Definition)) {
+      U.Facts.ConstructionsBy[Definition].push_back(C);
       give(Definition, llvm::ArrayRef<const Expr *>(C->getArgs(), C->getNumArgs()), U.Facts.Constructed);
+    }
     return true;
   }
 

@@ -154,7 +154,7 @@ std::optional<Estimate> Evaluator::containerSize(const ValueDecl *D, Frame In) c
   if (isa<ParmVarDecl>(D) || D->getType()->isReferenceType()) {
     const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D);
     if (const Expr *Given = P ? In.argument(P) : nullptr)
-      return containerSize(containerOf(Given), In.around());
+      return initialSize(Given, In.around());
     return P ? inAllCalls(givenTo(P, Facts), [&](const Expr *Given) { return initialSize(Given, In.deeper()); }) : std::nullopt;
   }
   const bool Remember = !In.Callee && Trial.empty();

@@ -46,6 +46,8 @@ public:
   /// initialiser, parameters by the one value all calls give them; of a ?: whose
   /// condition is unknown, the arm that is known.
   std::optional<Estimate> integer(const clang::Expr *E) const { return integer(E, Frame()); }
+  /// The same in a function that is called by the first of \p Calls, which stands in one that the next calls, and so on.
+  std::optional<Estimate> integer(const clang::Expr *E, llvm::ArrayRef<const clang::Expr *> Calls) const { return inCalls(E, Calls, Frame()); }
   /// A floating-point expression: "ceil(n / 256.0)".
   std::optional<RealEstimate> real(const clang::Expr *E) const { return real(E, Frame()); }
   /// The same of the scalar that is \p P of the object \p E: by the object's initialiser, by what is
@@ -104,6 +106,7 @@ private:
     const clang::Expr *argument(const clang::ParmVarDecl *P) const;
   };
   std::optional<Estimate> integer(const clang::Expr *E, Frame In) const;
+  std::optional<Estimate> inCalls(const clang::Expr *E, llvm::ArrayRef<const clang::Expr *> Calls, const Frame &In) const;
   std::optional<RealEstimate> real(const clang::Expr *E, Frame In) const;
   template <typename T> std::optional<EstimateOf<T>> value(const clang::Expr *E, Frame In) const;
   template <typename T> std::optional<EstimateOf<T>> variable(const clang::VarDecl *V, Frame In) const;
@@ -134,6 +137,7 @@ private:
   std::optional<Estimate> resizedTo(const clang::ValueDecl *D, std::optional<Estimate> Size, Frame In) const;
   /// min and max, rounding to integers, and functions that compute what they return at their end.
   template <typename T> std::optional<EstimateOf<T>> call(const clang::CallExpr *C, Frame In) const;
+  // Dimensions.cpp
   void dimensions(const clang::Expr *E, uint64_t Out[3], bool &Assumed, Frame In) const;
   const clang::Expr *assignedMember(const clang::VarDecl *V, uint64_t Field) const;
   /// "block.x" of a dim3.

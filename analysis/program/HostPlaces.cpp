@@ -1,4 +1,5 @@
 #include "analysis/program/HostPlaces.h"
+#include "analysis/program/Returned.h"
 
 #include "clang/AST/ExprCXX.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -16,6 +17,8 @@ const Expr *withoutCasts(const Expr *E) {
       Inner = F->getSubExpr();
     else if (const MaterializeTemporaryExpr *M = dyn_cast<MaterializeTemporaryExpr>(Inner))
       Inner = M->getSubExpr();
+    else if (const CXXBindTemporaryExpr *B = dyn_cast<CXXBindTemporaryExpr>(Inner))
+      Inner = B->getSubExpr();
     if (Inner == E)
       return E;
     E = Inner;
@@ -23,6 +26,8 @@ const Expr *withoutCasts(const Expr *E) {
 }
 
 llvm::StringRef identifierOf(const NamedDecl *D) { return D && D->getDeclName().isIdentifier() ? D->getName() : ""; }
+
+static bool isUniquePointer(QualType T) { return identifierOf(T->getAsCXXRecordDecl()) == "unique_ptr"; }
 
 namespace {
 
@@ -35,12 +40,15 @@ public:
     E = withoutCasts(E);
     if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
       return isa<VarDecl>(R->getDecl()) ? origin(cast<VarDecl>(R->getDecl())) : nullptr;
-    if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
-      return dyn_cast<FieldDecl>(M->getMemberDecl());
+    if (const MemberExpr *M = dyn_cast<MemberExpr>(E)) {
+      const FieldDecl *F = dyn_cast<FieldDecl>(M->getMemberDecl());
+      const ValueDecl *Object = F && isPointerInClass(F) && !isa<CXXThisExpr>(withoutCasts(M->getBase())) ? arrayOf(M->getBase()) : nullptr;
+      return Object ? Object : F;
+    }
     if (const CXXMemberCallExpr *M = dyn_cast<CXXMemberCallExpr>(E))
-      return llvm::StringSwitch<bool>(identifierOf(M->getMethodDecl())).Cases({"data", "get", "begin", "end", "cbegin", "cend"}, true).Default(false)
-                 ? arrayOf(M->getImplicitObjectArgument())
-                 : nullptr;
+      return resultOf(M);
+    if (const CXXConstructExpr *C = dyn_cast<CXXConstructExpr>(E)) // of a std::unique_ptr, or a copy
+      return C->getNumArgs() && (isUniquePointer(C->getType()) || C->getConstructor()->isCopyOrMoveConstructor()) ? arrayOf(C->getArg(0)) : nullptr;
     if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_AddrOf) {
       const Expr *Inner = withoutCasts(U->getSubExpr());
       if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(Inner))
@@ -79,11 +87,32 @@ public:
   }
 
 private:
+  /// `v.data()`, and what a method returns of its object: `T *device() { return ptr_; }`.
+  const ValueDecl *resultOf(const CXXMemberCallExpr *C) {
+    const CXXMethodDecl *M = C->getMethodDecl();
+    if (llvm::StringSwitch<bool>(identifierOf(M)).Cases({"data", "get", "begin", "end", "cbegin", "cend"}, true).Default(false))
+      return arrayOf(C->getImplicitObjectArgument());
+    const Expr *Returned = M && !M->isVirtual() && M->getReturnType()->isPointerType() ? lastReturned(M) : nullptr;
+    const FieldDecl *F = Returned ? dyn_cast_or_null<FieldDecl>(arrayOf(Returned)) : nullptr;
+    const bool InThis = F && isPointerInClass(F) && !isa<CXXThisExpr>(withoutCasts(C->getImplicitObjectArgument()));
+    const ValueDecl *Object = InThis ? arrayOf(C->getImplicitObjectArgument()) : nullptr;
+    return Object ? Object : F;
+  }
+
   const UnitFacts &Facts;
   std::set<const VarDecl *> Active;
 };
 
 } // namespace
+
+bool isPointerInClass(const FieldDecl *F) {
+  const auto pointsTo = [](QualType T) { return T->isPointerType() && !T->getPointeeType()->isIncompleteType(); }; // no cudaStream_t
+  const RecordDecl *Class = F->getParent();
+  return !Class->isUnion() && llvm::all_of(Class->fields(), [&](const FieldDecl *Other) {
+    const QualType T = Other->getType();
+    return Other == F ? pointsTo(T) || isUniquePointer(T) : T->isScalarType() && !pointsTo(T);
+  });
+}
 
 bool isContainer(QualType T) {
   return llvm::StringSwitch<bool>(identifierOf(T.getNonReferenceType()->getAsCXXRecordDecl()))

@@ -16,10 +16,13 @@ struct HostPlace {
 std::optional<HostPlace> placeOf(const clang::Expr *E, const UnitFacts &Facts, const clang::ASTContext &Context);
 
 /// The array that the pointer \p E leads to: `h.data()`, `&h[0]`, a parameter that all
-/// calls give the same; null: not plain to see.
+/// calls give the same, the object that keeps the pointer where it does nothing else; null: not plain to see.
 const clang::ValueDecl *arrayOf(const clang::Expr *E, const UnitFacts &Facts);
 /// The one array that the parameter, pointer or reference \p V leads to; else \p V.
 const clang::ValueDecl *arrayOf(const clang::VarDecl *V, const UnitFacts &Facts);
+
+/// \p F is a pointer, and the only one in its class: an object of it stands for the array.
+bool isPointerInClass(const clang::FieldDecl *F);
 
 /// A container of the C++ library whose elements lie side by side.
 bool isContainer(clang::QualType T);

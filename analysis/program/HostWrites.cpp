@@ -166,31 +166,38 @@ private:
         Out.Writes[Place.Array].push_back({Place, R, At, Append});
   }
 
+  /// False: it is not seen what, or to where.
+  bool copied(const Expr *Destination, const Expr *Source, const FieldDecl *Member) {
+    bool Any = false;
+    for (const Reached &To : reachedBy(Destination, Function, Facts, Context))
+      if (const ValueDecl *From = arrayIn(To.Calls, Source, Facts)) {
+        Out.Copied[To.Array].insert({From, Member});
+        Any = true;
+      }
+    return Any;
+  }
+
   /// Of the runtime, the library and functions that are not seen.
   void hostCall(const CallExpr *C) {
     const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
     llvm::StringRef Name = identifierOf(F);
     if ((Name == "cudaMemcpy" || Name == "cudaMemcpyAsync") && C->getNumArgs() >= 4) {
-      const ValueDecl *To = arrayOf(C->getArg(0), Facts), *From = arrayOf(C->getArg(1), Facts);
       const DeclRefExpr *Kind = dyn_cast<DeclRefExpr>(withoutCasts(C->getArg(3)));
       llvm::StringRef Direction = Kind ? identifierOf(Kind->getDecl()) : "";
-      if (To && From && Direction != "cudaMemcpyDeviceToHost")
-        Out.Copied[To].insert({From, nullptr});
+      if (Direction != "cudaMemcpyDeviceToHost")
+        copied(C->getArg(0), C->getArg(1), nullptr);
       return;
     }
     if ((Name.ends_with("_memcpy") || Name.ends_with("_memcpyAsync")) && C->getNumArgs() >= 5) { // of one field
       const UnaryOperator *Address = dyn_cast<UnaryOperator>(C->getArg(1)->IgnoreParenImpCasts());
       const DeclRefExpr *Member = Address ? dyn_cast<DeclRefExpr>(Address->getSubExpr()) : nullptr;
       const FieldDecl *Field = Member ? dyn_cast<FieldDecl>(Member->getDecl()) : nullptr;
-      const ValueDecl *To = arrayOf(C->getArg(0), Facts), *From = arrayOf(C->getArg(2), Facts);
-      if (To && From && Field) {
-        Out.Copied[To].insert({From, Field});
+      if (Field && copied(C->getArg(0), C->getArg(2), Field))
         return;
-      }
     }
     if ((Name == "cudaMalloc" || Name == "cudaMallocManaged" || Name == "cudaMallocAsync") && C->getNumArgs() >= 2)
-      if (const ValueDecl *Array = arrayOf(C->getArg(0), Facts))
-        Out.Allocated[Array].push_back(C->getArg(1));
+      for (Reached &To : reachedBy(C->getArg(0), Function, Facts, Context))
+        Out.Allocated[To.Array].push_back({C->getArg(1), std::move(To.Calls)});
     if (Name.starts_with("cuda") || Name == "free")
       return;
     const bool Exchanges = Name == "swap" || Name == "shuffle" || Name == "random_shuffle" || Name == "iter_swap";

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "analysis/program/HostPlaces.h"
+#include "analysis/program/Reached.h"
 
 namespace restride {
 
@@ -22,6 +23,12 @@ struct HostCopy {
   auto operator<=>(const HostCopy &) const = default;
 };
 
+/// A call that asks for memory.
+struct HostAllocation {
+  const clang::Expr *Bytes = nullptr;
+  CallPath Calls; ///< by which its function was called
+};
+
 struct HostWrites {
   std::map<const clang::ValueDecl *, std::vector<HostWrite>> Writes; ///< of integers; by array
   /// Arrays that something else changes as well: a function that is not seen, `+=`.
@@ -29,8 +36,7 @@ struct HostWrites {
   std::set<const clang::ValueDecl *> Shuffled; ///< arrays whose entries are exchanged
   /// By array on the GPU: what is copied there.
   std::map<const clang::ValueDecl *, std::set<HostCopy>> Copied;
-  /// By array on the GPU: how many bytes are asked for, for each call that does.
-  std::map<const clang::ValueDecl *, std::vector<const clang::Expr *>> Allocated;
+  std::map<const clang::ValueDecl *, std::vector<HostAllocation>> Allocated; ///< by array on the GPU
   /// Members that device code writes, and parameters of kernels through which it does.
   std::set<const clang::ValueDecl *> DeviceWrites;
   std::set<const clang::RecordDecl *> DeviceRecords; ///< whole ones

@@ -36,7 +36,18 @@ static std::string list(const uint64_t Sizes[3]) {
   return Out;
 }
 
-/// Of arrays that are allocated once, with a size that can be evaluated.
+/// Bytes of all allocations of an array that can be evaluated; zero: they are not one number.
+static uint64_t bytesOf(llvm::ArrayRef<HostAllocation> All, const Evaluator &Values) {
+  uint64_t One = 0;
+  for (const HostAllocation &A : All)
+    if (const std::optional<Estimate> Bytes = Values.integer(A.Bytes, A.Calls); Bytes && Bytes->Value > 0) {
+      if (One && One != uint64_t(Bytes->Value))
+        return 0;
+      One = Bytes->Value;
+    }
+  return One;
+}
+
 static void addExtents(Launch &Out, const CUDAKernelCallExpr *Call, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts,
                        ASTContext &Context) {
   const FunctionDecl *Callee = Call->getDirectCallee();
@@ -46,14 +57,12 @@ static void addExtents(Launch &Out, const CUDAKernelCallExpr *Call, const HostWr
     if (Element.isNull() || Element->isDependentType() || Element->isIncompleteType())
       continue;
     const ValueDecl *Array = arrayOf(Call->getArg(I), Facts);
-    auto At = Array ? Host.Allocated.find(Array) : Host.Allocated.end();
-    if (At == Host.Allocated.end() || At->second.size() != 1)
-      continue;
-    std::optional<Estimate> Bytes = Values.integer(At->second.front());
-    if (!Bytes || Bytes->Value <= 0)
+    const auto At = Array ? Host.Allocated.find(Array) : Host.Allocated.end();
+    const uint64_t Bytes = At == Host.Allocated.end() ? 0 : bytesOf(At->second, Values);
+    if (!Bytes)
       continue;
     Out.Extents.resize(I + 1);
-    Out.Extents[I] = {uint64_t(Bytes->Value), uint64_t(Context.getTypeSizeInChars(Element).getQuantity())};
+    Out.Extents[I] = {Bytes, uint64_t(Context.getTypeSizeInChars(Element).getQuantity())};
   }
 }
 

@@ -79,6 +79,8 @@ struct UnitFacts {
   std::vector<const clang::CUDAKernelCallExpr *> Launches;
   /// Calls that are seen of a function or lambda, by its definition.
   llvm::DenseMap<const clang::FunctionDecl *, std::vector<const clang::CallExpr *>> CallsOf;
+  /// The same of constructors.
+  llvm::DenseMap<const clang::FunctionDecl *, std::vector<const clang::CXXConstructExpr *>> ConstructionsBy;
   /// References inside templates (offset and node), and those which an
   /// instantiation explained.
   std::vector<std::pair<clang::SourceLocation, NodeId>> InTemplates;

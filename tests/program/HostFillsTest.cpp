@@ -7,7 +7,7 @@ using namespace restride;
 static const char *const Head = R"(
 namespace std {
 template <class T> struct vector {
-  vector(); vector(size_t); T *data(); T &operator[](size_t); T *begin(); T *end(); size_t size() const; void push_back(const T &);
+  vector(); vector(size_t); T *data(); const T *data() const; T &operator[](size_t); T *begin(); T *end(); size_t size() const; void push_back(const T &);
 };
 template <class T> void swap(T &, T &);
 template <class T> void sort(T, T);
@@ -38,10 +38,10 @@ static Launch launchOf(const std::string &Fill, const std::string &Element = "in
   return P.Launches.empty() ? Launch() : P.Launches[0];
 }
 
-/// The integer at byte \p Offset behind the first parameter.
-static std::optional<int64_t> at(const Launch &L, uint64_t Offset) {
-  if (!L.Fills.empty())
-    for (const Fill &F : L.Fills[0])
+/// The integer at byte \p Offset behind the parameter \p Position.
+static std::optional<int64_t> at(const Launch &L, uint64_t Offset, unsigned Position = 0) {
+  if (Position < L.Fills.size())
+    for (const Fill &F : L.Fills[Position])
       if (std::optional<std::vector<uint64_t>> Trips = F.tripsAt(Offset))
         return F.value(*Trips);
   return std::nullopt;
@@ -367,4 +367,28 @@ TEST(HostFills, followPointersThroughFunctions) {
     })");
   ASSERT_EQ(P.Launches.size(), 1u);
   EXPECT_EQ(at(P.Launches[0], 4 * 21), 42);
+}
+
+TEST(HostFills, followWhatFunctionsCopyForTheirCallers) {
+  Program P = programOf(std::string(Head) + R"(
+    __global__ void k(const int *p, const int *q, float *o) { o[0] = p[q[0]]; }
+    template <class T> T *upload(const std::vector<T> &v) {
+      T *d;
+      cudaMalloc((void **)&d, v.size() * sizeof(T));
+      cudaMemcpy(d, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice);
+      return d;
+    }
+    int main() {
+      const int n = 1000;
+      std::vector<int> a(n), b(n);
+      for (int i = 0; i < n; ++i) a[i] = 2 * i;
+      for (int i = 0; i < n; ++i) b[i] = 3 * i;
+      int *d_a = upload(a), *d_b = upload(b);
+      float *o;
+      cudaMalloc((void **)&o, n * sizeof(float));
+      k<<<4, 256>>>(d_a, d_b, o);
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  EXPECT_EQ(at(P.Launches[0], 4 * 21), 42);
+  EXPECT_EQ(at(P.Launches[0], 4 * 21, 1), 63);
 }

@@ -323,6 +323,86 @@ TEST(Launches, knowHowMuchLiesBehindPointers) {
   EXPECT_EQ(E[2].Bytes, 8u);
 }
 
+/// Bytes behind the parameters of the one kernel that is launched; zeros where they are not known.
+static std::vector<uint64_t> bytesBehind(const std::string &Code) {
+  const Program P = programOf("namespace std { template <class T> struct vector { vector(size_t); size_t size() const; }; }\nstruct Q { float x, y; int bin; };\n__global__ void k(const Q *p, const int *bins, int n) {}\n" + Code);
+  std::vector<uint64_t> Out;
+  for (const Launch &L : P.Launches)
+    for (const Extent &E : L.Extents)
+      Out.push_back(E.Bytes);
+  return Out;
+}
+
+TEST(Launches, knowHowMuchFunctionsAllocateForTheirCallers) {
+  const std::vector<uint64_t> Both{12 * 1000, 4 * 77};
+  EXPECT_EQ(bytesBehind(R"(template <class T> T *upload(const std::vector<T> &v) {
+      T *d = nullptr;
+      cudaMalloc((void **)&d, v.size() * sizeof(T));
+      return d;
+    }
+    int main() {
+      std::vector<Q> h(1000);
+      std::vector<int> bins(77), other(99);
+      Q *d = upload(h);
+      int *d_bins, *d_other = upload(other);
+      d_bins = upload(bins);
+      k<<<4, 256>>>(d, d_bins, 1000);
+    })"), Both);
+  EXPECT_EQ(bytesBehind(R"(template <class T> void make(T **d, int n) { cudaMalloc((void **)d, n * sizeof(T)); }
+    struct Sim { Q *d; int *bins; };
+    int main() {
+      Sim s;
+      int *other;
+      make(&s.d, 1000), make(&s.bins, 77), make(&other, 99);
+      k<<<4, 256>>>(s.d, s.bins, 1000);
+    })"), Both);
+  EXPECT_EQ(bytesBehind(R"(void *bytes(int n) { void *d; cudaMalloc(&d, n); return d; }
+    template <class T> T *make(int n) { return static_cast<T *>(bytes(n * sizeof(T))); }
+    struct Sim { Q *d; int *bins; };
+    int main() {
+      int *other = make<int>(99);
+      Sim s = {make<Q>(1000), make<int>(77)};
+      k<<<4, 256>>>(s.d, s.bins, 1000);
+    })"), Both);
+}
+
+TEST(Launches, knowHowMuchObjectsAllocateForThemselves) {
+  const std::vector<uint64_t> Both{12 * 1000, 4 * 77};
+  const std::string Buffer = R"(template <class T> class Buffer {
+      T *ptr_ = nullptr;
+      size_t count_;
+      void allocate() { cudaMalloc((void **)&ptr_, count_ * sizeof(T)); }
+    public:
+      explicit Buffer(size_t n) : count_(n) { allocate(); }
+      explicit Buffer(const std::vector<T> &v) : Buffer(v.size()) {}
+      Buffer(const Buffer &) = delete;
+      T *device() const { return ptr_; }
+      operator T *() const { return ptr_; }
+    };
+    )";
+  EXPECT_EQ(bytesBehind(Buffer + R"(int main() {
+      std::vector<Q> h(1000);
+      Buffer<Q> d(h);
+      Buffer<int> bins(77), other(99);
+      k<<<4, 256>>>(d.device(), bins, 1000);
+    })"), Both);
+  EXPECT_EQ(bytesBehind(Buffer + R"(struct Sim {
+      Buffer<Q> d;
+      Buffer<int> bins{77}, other;
+      explicit Sim(int n) : d(n), other(n) {}
+      void step() { k<<<4, 256>>>(d.device(), bins.device(), 1000); }
+    };
+    int main() { Sim s(1000); s.step(); })"), Both);
+  EXPECT_EQ(bytesBehind(R"(struct Buffer { int *ptr; void make(int n) { cudaMalloc((void **)&ptr, 4 * n); } };
+    int main() {
+      Buffer bins, other;
+      bins.make(77), other.make(99);
+      Q *d;
+      cudaMalloc((void **)&d, 1000 * sizeof(Q));
+      k<<<4, 256>>>(d, bins.ptr, 1000);
+    })"), Both);
+}
+
 TEST(Launches, knowRealsThatNeverChange) {
   Program P = programOf(R"(
     struct Q { float x, y; };
