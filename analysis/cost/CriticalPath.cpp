@@ -110,10 +110,10 @@ public:
     return End - Before;
   }
 
-  /// When it starts.
-  double issue(unsigned Index) {
+  /// When it starts, not before \p Earliest.
+  double issue(unsigned Index, double Earliest = 0) {
     const ptx::Instruction &I = F.Body[Index];
-    double Start = Order.earliest(I);
+    double Start = std::max(Earliest, Order.earliest(I));
     auto wait = [&](int Register) {
       if (auto It = Ready.find(Register); It != Ready.end())
         Start = std::max(Start, It->second);
@@ -170,9 +170,9 @@ IssueOrder issueOrder(const ptx::Function &F, const ptx::ControlFlow &C) {
     for (unsigned B : Region)
       append_range(Order, nvccOrder(F, C.Blocks[B]));
     auto Late = lateLoads(F, Order);
-    DenseMap<unsigned, unsigned> Behind; // of late loads: the segment that their store waits for
+    DenseMap<unsigned, unsigned> Behind; // of late loads: the loads that their store waits for
     for (unsigned I : Order) {
-      unsigned Now = std::max(Segment + unsigned(P.issue(I)), Behind.lookup(I));
+      unsigned Now = Segment + unsigned(P.issue(I, Behind.lookup(I)));
       Last = std::max(Last, Now);
       if (F.Body[I].isLoad())
         Loads = Now;
@@ -180,7 +180,7 @@ IssueOrder issueOrder(const ptx::Function &F, const ptx::ControlFlow &C) {
       Out.Waits[I] = F.Body[I].isStore() && Now > Loads;
       if (auto It = Late.find(I); It != Late.end() && Out.Waits[I]) {
         for (unsigned Load : It->second)
-          Behind[Load] = std::max(Behind.lookup(Load), Now);
+          Behind[Load] = std::max(Behind.lookup(Load), Now - Segment);
         Out.LateLoads[I] = std::move(It->second);
       }
     }

@@ -18,6 +18,7 @@ struct StoreRequest {
   unsigned Instruction;
   unsigned Packets; ///< packetsOf(Touches)
   llvm::ArrayRef<SectorTouch> Touches;
+  bool Random = false; ///< its address depends on loaded data
 };
 
 class FillConflicts {

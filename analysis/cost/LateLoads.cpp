@@ -3,6 +3,8 @@
 #include "analysis/cost/IssueSlots.h"
 #include "analysis/cost/StoreOrder.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <algorithm>
 #include <vector>
 
@@ -61,17 +63,37 @@ static Levels findLevels(const ptx::Function &F, ArrayRef<unsigned> Order) {
   return L;
 }
 
+/// By place: whether it needs what is loaded in its own block.
+static std::vector<bool> needsLoads(const ptx::Function &F, ArrayRef<unsigned> Order) {
+  std::vector<bool> Out(Order.size() + 1, false);
+  DenseSet<int> Loaded; // registers that depend on a load
+  for (unsigned At = 1; At <= Order.size(); ++At) {
+    const ptx::Instruction &I = F.Body[Order[At - 1]];
+    if (splitsBlock(I))
+      Loaded.clear();
+    const auto isLoaded = [&](const ptx::Operand &S) { return Loaded.contains(S.Reg); };
+    Out[At] = any_of(I.Src, isLoaded) || (I.Addr && Loaded.contains(I.Addr->Reg)) || Loaded.contains(I.Guard);
+    for (const ptx::Operand &D : I.Dest)
+      if (D.Reg >= 0)
+        Out[At] || (I.isLoad() && latencyClass(I).empty()) ? (void)Loaded.insert(D.Reg) : (void)Loaded.erase(D.Reg);
+  }
+  return Out;
+}
+
 DenseMap<unsigned, SmallVector<unsigned>> lateLoads(const ptx::Function &F, ArrayRef<unsigned> Order) {
   const Levels L = findLevels(F, Order);
+  const std::vector<bool> NeedsLoads = needsLoads(F, Order);
   DenseMap<unsigned, SmallVector<unsigned>> Out;
   for (unsigned Store = 1; Store <= Order.size(); ++Store) {
-    if (!F.Body[Order[Store - 1]].isStore() || L.Of[Store] == 0)
+    if (!F.Body[Order[Store - 1]].isStore() || (L.Of[Store] == 0 && NeedsLoads[Store]))
       continue;
     for (unsigned Load = Store + 1; Load <= Order.size(); ++Load) {
       const ptx::Instruction &I = F.Body[Order[Load - 1]];
       if (splitsBlock(I))
         break;
-      if (I.isLoad() && latencyClass(I).empty() && L.Behind[Load] < Store && L.Of[Load] <= L.Of[Store])
+      const bool ComesWithOneBehind = L.Of[Store] > 0 && L.Of[Load] <= L.Of[Store];
+      const bool BothBegin = !NeedsLoads[Store] && !NeedsLoads[Load];
+      if (I.isLoad() && latencyClass(I).empty() && L.Behind[Load] < Store && (ComesWithOneBehind || BothBegin))
         Out[Order[Store - 1]].push_back(Order[Load - 1]);
     }
   }

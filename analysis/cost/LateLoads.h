@@ -4,7 +4,8 @@
 // else holds back come with the others of their level, all at the start of a block.
 // But where a load has to stay behind a store, those that are needed no earlier than
 // it come together with it, and go in front of the store if they may: the store is
-// sent right behind them, while they are under way.
+// sent right behind them, while they are under way. So it is with one that can go when
+// its block begins, as behind a square root of what was loaded before.
 #pragma once
 
 #include "ptx/parse/Module.h"

@@ -107,7 +107,12 @@ private:
       Busy += std::max(P.TagPasses, P.BankCycles);
     }
     sendStores();
+    for (const StoreRequest &Before : Late) // behind the loads of this burst
+      keep(Before, false);
     Conflicts.endBurst(Stores, Late, Out.PerInstruction);
+    if (Next == W.Requests.size())
+      for (const StoreRequest &Last : Late) // nothing of this warp comes in front of them
+        keep(Last, false);
     const double Spread = Farthest >= Wait::Dram ? spread() : 0;
     for (unsigned I : Loads) {
       ++Block.ByInstruction[I][unsigned(Farthest)];
@@ -119,17 +124,24 @@ private:
     return Busy;
   }
 
+  /// What a store writes is in L1 and L2.
+  void keep(const StoreRequest &R, bool Local) {
+    for (const SectorTouch &T : R.Touches)
+      L1.touch(T.Sector);
+    if (!R.Random && !Local)
+      Out.PerInstruction[R.Instruction].DirtiedSectors += dirtiedSectors(R.Touches);
+  }
+
   void request(const RequestFootprint &R, ArrayRef<SectorTouch> Touches) {
     const ptx::Instruction &I = F.Body[R.Instruction];
     AccessReuse &A = Out.PerInstruction[R.Instruction];
     ++A.Requests;
     if (I.isStore()) { // written through, and kept
-      for (const SectorTouch &T : Touches)
-        L1.touch(T.Sector);
-      if (!R.Random && !R.Local)
-        A.DirtiedSectors += dirtiedSectors(Touches);
+      const StoreRequest Now{R.Instruction, packetsOf(Touches), Touches, R.Random};
       if (!R.Local) // L1 holds local memory back until a line leaves
-        Stores.push_back({R.Instruction, packetsOf(Touches), Touches});
+        Stores.push_back(Now);
+      if (R.Local || !S.Order.LateLoads.contains(R.Instruction))
+        keep(Now, R.Local);
       return;
     }
     if (!I.isLoad()) { // atomics are done in L2, and say which bytes they mean

@@ -185,6 +185,20 @@ TEST(Reuse, AStoreRightBehindALoadOfItsLineIsCounted) {
   EXPECT_EQ(conflictsOf(128, body("4", Other)), std::pair(0.0, 0.0)) << "L1 has the sector";
 }
 
+TEST(Reuse, AStoreBehindARootMeetsTheLoadsThatFollowIt) {
+  // x = sqrt(other array); y is read then, as ptxas has it before: nothing is moved past the root.
+  auto body = [](const std::string &Y, const std::string &Then) {
+    return "add.s64 %rd5, %rd1, %rd4;\nld.global.f32 %f1, [%rd5+1099511627776];\nsqrt.rn.f32 %f2, %f1;\nst.global.f32 [%rd3], %f2;\nld.global.f32 %f3, [%rd3+" +
+           Y + "];\n" + Then;
+  };
+  const std::string Elsewhere = "st.global.f32 [%rd5+2199023255552], %f3;\n";
+  EXPECT_NEAR(conflictsOf(128, body("4", Elsewhere)).first, 32 * 1.6, 1e-6) << "what is stored does not bring the rest of its sector";
+  EXPECT_NEAR(conflictsOf(128, body("64", Elsewhere)).first, 32 * 1.6, 1e-6);
+  EXPECT_EQ(conflictsOf(256, body("128", Elsewhere)).first, 0) << "the next line";
+  EXPECT_NEAR(conflictsOf(128, body("64", "sqrt.rn.f32 %f4, %f3;\nst.global.f32 [%rd3+64], %f4;\n")).first, 32 * 1.6, 1e-6)
+      << "the store of y waits for y";
+}
+
 TEST(Reuse, SectorsThatAreWrittenAsAWholeCountMore) {
   EXPECT_EQ(conflictsOf(8, "ld.global.v2.f32 {%f1, %f2}, [%rd3];\nst.global.v2.f32 [%rd3], {%f9, %f9};\n").first, 8 * 3.5);
 }

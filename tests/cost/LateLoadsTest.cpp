@@ -64,6 +64,13 @@ TEST(LateLoads, StayBehindADivision) {
             (Lists{{}, {}}));
 }
 
+TEST(LateLoads, ComeBeforeAStoreThatCanGoWhenItsBlockBegins) {
+  const std::string Root = "ld.global.f32 %f1, [%rd2];\nsqrt.rn.f32 %f2, %f1;\n";
+  EXPECT_EQ(lateLoadsOf(Root + "st.global.f32 [%rd1], %f2;\nld.global.f32 %f3, [%rd1+4];\n"), (Lists{{1}}));
+  EXPECT_EQ(lateLoadsOf(Root + "st.global.f32 [%rd1], %f2;\n" + Other), (Lists{{}})) << "of an array that may be the same";
+  EXPECT_EQ(lateLoadsOf(Root + X + "ld.global.f32 %f3, [%rd1+4];\n"), (Lists{{}})) << "it waits for x, and the other comes with that";
+}
+
 // The body of a loop over records of 32 bytes: y += sqrt(x).
 const std::string Load = "add.s64 %rd3, %rd1, %rd2;\nld.global.f32 %f1, [%rd3];\n";
 const std::string Root = "sqrt.rn.f32 %f2, %f1;\n";
