@@ -47,17 +47,25 @@ template <typename FnT> static const Stmt *firstAround(const Stmt *S, ASTContext
   return Out;
 }
 
+std::optional<SizeLimit> sizeLimit(const WhileStmt *While) {
+  const Expr *Condition = While->getCond()->IgnoreParenImpCasts();
+  for (const BinaryOperator *B = dyn_cast<BinaryOperator>(Condition); B && B->getOpcode() == BO_LOr; B = dyn_cast<BinaryOperator>(Condition))
+    Condition = B->getLHS()->IgnoreParenImpCasts(); // and a few more, where that is not enough
+  const BinaryOperator *B = dyn_cast<BinaryOperator>(Condition);
+  const CXXMemberCallExpr *Size =
+      B && (B->getOpcode() == BO_LT || B->getOpcode() == BO_NE) ? dyn_cast<CXXMemberCallExpr>(B->getLHS()->IgnoreParenCasts()) : nullptr;
+  const CXXMethodDecl *M = Size ? Size->getMethodDecl() : nullptr;
+  const ValueDecl *Container = M && M->getDeclName().isIdentifier() && M->getName() == "size" ? containerOf(Size->getImplicitObjectArgument()) : nullptr;
+  return Container ? std::optional(SizeLimit{Container, B->getRHS()}) : std::nullopt;
+}
+
 /// `while (v.size() < n)` around what appends to \p D: n. Null: there is none.
 static const Expr *filledTo(const CXXMemberCallExpr *Append, const ValueDecl *D, ASTContext &Context) {
   const Expr *Limit = nullptr;
   firstAround(Append, Context, [&](const Stmt *S) {
-    const WhileStmt *While = dyn_cast<WhileStmt>(S);
-    const BinaryOperator *B = While ? dyn_cast<BinaryOperator>(While->getCond()->IgnoreParenImpCasts()) : nullptr;
-    const CXXMemberCallExpr *Size =
-        B && (B->getOpcode() == BO_LT || B->getOpcode() == BO_NE) ? dyn_cast<CXXMemberCallExpr>(B->getLHS()->IgnoreParenCasts()) : nullptr;
-    if (Size && Size->getMethodDecl() && Size->getMethodDecl()->getDeclName().isIdentifier() && Size->getMethodDecl()->getName() == "size" &&
-        containerOf(Size->getImplicitObjectArgument()) == D)
-      Limit = B->getRHS();
+    const std::optional<SizeLimit> Here = isa<WhileStmt>(S) ? sizeLimit(cast<WhileStmt>(S)) : std::nullopt;
+    if (Here && Here->Container == D)
+      Limit = Here->Limit;
     return Limit != nullptr;
   });
   return Limit;
@@ -191,6 +199,29 @@ double Evaluator::shareOfTrips(const ForStmt *For, const Stmt *S, Frame In) cons
   const std::optional<Estimate> At = Counter && Counter->getDecl() == Loop->Counter ? integer(B->getRHS(), In.deeper()) : std::nullopt;
   const double Trip = At ? (double(At->Value) - double(Loop->First)) / double(Loop->Step) : -1;
   return Trip >= 0 && Trip < double(Loop->Trips) ? (Trip + 1) / double(Loop->Trips) : Mean;
+}
+
+std::optional<double> Evaluator::tripsToFill(const WhileStmt *While) const {
+  const std::optional<SizeLimit> Until = sizeLimit(While);
+  const auto Grows = Until ? Facts.Resized.find(Until->Container->getLocation().getRawEncoding()) : Facts.Resized.end();
+  const std::optional<Estimate> Limit = Grows == Facts.Resized.end() ? std::nullopt : integer(Until->Limit);
+  if (!Limit || Limit->Value < 1)
+    return std::nullopt;
+  double InTrip = 0;
+  for (const CXXMemberCallExpr *C : Grows->second) {
+    const llvm::SmallVector<const Stmt *, 4> Loops = loopsAround(C, Context);
+    const auto At = llvm::find(Loops, While);
+    if (!appends(C) || At == Loops.end())
+      continue;
+    bool Counted = true;
+    double Times = 1;
+    for (const Stmt *Inner : llvm::make_range(Loops.begin(), At))
+      Times *= tripsOf(Inner, Counted);
+    if (!Counted)
+      return std::nullopt;
+    InTrip += Times;
+  }
+  return InTrip > 0 ? std::optional(std::max(1.0, double(Limit->Value) / InTrip)) : std::nullopt;
 }
 
 std::optional<Estimate> Evaluator::sizeSoFar(const CXXMemberCallExpr *Call, const ValueDecl *Container, Frame In) const {

@@ -3,6 +3,8 @@
 
 #include "clang/AST/ExprCXX.h"
 
+#include <optional>
+
 namespace restride {
 
 /// The variable or member of a container's type that \p E names; null: it names none.
@@ -10,5 +12,12 @@ const clang::ValueDecl *containerOf(const clang::Expr *E);
 
 /// The same of the container that \p C, push_back or resize or the like, gives elements.
 const clang::ValueDecl *resizedBy(const clang::CXXMemberCallExpr *C);
+
+/// `while (v.size() < n)`: what is filled, and up to where.
+struct SizeLimit {
+  const clang::ValueDecl *Container = nullptr;
+  const clang::Expr *Limit = nullptr;
+};
+std::optional<SizeLimit> sizeLimit(const clang::WhileStmt *While);
 
 } // namespace restride

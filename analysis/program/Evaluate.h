@@ -127,6 +127,8 @@ private:
   std::optional<Estimate> sizeSoFar(const clang::CXXMemberCallExpr *Size, const clang::ValueDecl *Container, Frame In) const;
   /// The loop \p For is run by a trip of, as a share of all: behind `if (i == 0)` of the first.
   double shareOfTrips(const clang::ForStmt *For, const clang::Stmt *S, Frame In) const;
+  /// Trips of `while (v.size() < n)`, by how much of v one of them appends.
+  std::optional<double> tripsToFill(const clang::WhileStmt *While) const;
   std::optional<Estimate> initialSize(const clang::Expr *Init, Frame In) const;
   /// A container, or a parameter that is a reference to it and is given it so often; infinite: that cannot be counted.
   struct ContainerName {

@@ -92,6 +92,10 @@ double Evaluator::tripsOf(const Stmt *Loop, bool &Counted) const {
     const std::optional<Estimate> Elements = elements(containerOf(Range->getRangeInit()));
     return Elements ? double(Elements->Value) : unknown();
   }
+  if (const WhileStmt *While = dyn_cast<WhileStmt>(Loop)) {
+    const std::optional<double> Trips = tripsToFill(While);
+    return Trips ? *Trips : unknown();
+  }
   return unknown();
 }
 

@@ -33,6 +33,8 @@ static void printDiagnostic(const Report::Place &At, StringRef Level, raw_ostrea
 
 /// Why a candidate that could be laid out anew keeps its layout.
 static std::string reasonToStay(const Report::Candidate &C, StringRef Gpu) {
+  if (C.Variants.size() == 1)
+    return "no other layout is asked for, or legal";
   auto total = [](const Report::Variant &V) { return V.PredictedCycles + V.ConversionCycles; };
   const Report::Variant &Fastest =
       *min_element(C.Variants, [&](const Report::Variant &A, const Report::Variant &B) { return total(A) < total(B); });

@@ -168,6 +168,9 @@ TEST(Launches, knowTheSizeOfAVector) {
   EXPECT_EQ(argument("std::vector<int> v(9); for (int i = 0; i < v.size(); ++i) { v.push_back(i); }" + Launch), std::nullopt);
   EXPECT_EQ(argument("std::vector<int> v; build(v);" + Launch), std::nullopt);
   EXPECT_EQ(argument("std::vector<int> v; while (v.size() < 3 * n) { v.push_back(1); v.push_back(2); }" + Launch), 3000);
+  EXPECT_EQ(argument("std::vector<int> u, v; while ((int)u.size() < n || v.size() < 2) { for (int k = 0; k < 5; ++k) u.push_back(k); v.push_back(1); }" + Launch), 200);
+  EXPECT_EQ(argument("std::vector<int> u, v; while (u.size() < n) { while (atoi(argv[2])) u.push_back(1); v.push_back(1); }" + Launch), std::nullopt);
+  EXPECT_EQ(argument("std::vector<int> u, v; while (u.size() < v.size()) { u.push_back(1); v.push_back(1); }" + Launch), std::nullopt);
   EXPECT_EQ(argument("std::vector<int> u(7), v; for (int x : u) v.push_back(x);" + Launch), 7);
   EXPECT_EQ(argument("std::vector<int> v; auto add = [&] { v.push_back(1); }; for (int i = 0; i < n; ++i) add();" + Launch), 1000);
   EXPECT_EQ(argument("std::vector<int> v; for (int i = 0; i < n; ++i) { auto add = [&](int k) { v.push_back(k); }; add(i); for (int k = 0; k < 3; ++k) add(k); }" + Launch), 4000);

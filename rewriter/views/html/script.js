@@ -36,6 +36,7 @@ function outcome(c) {
   if (c.status === 'refused') return 'left alone';
   if (c.status === 'rewritten') return `faster as ${c.winner}: ${gain}`;
   if (c.status === 'forced') return `${c.winner} as asked: ${gain}`;
+  if (c.variants.length === 1) return 'stays as it is: no other layout is asked for, or legal';
   return c.variants.length ? `stays as it is: no layout is predicted to be faster on ${report.gpu}` : 'can be laid out anew';
 }
 
