@@ -15,10 +15,11 @@ static double drawn(uint64_t V, uint64_t W, uint64_t Kind) { return fraction(V *
 
 /// How often near threads' data pass a comparison. Nobody knows, and they are
 /// alike: often all or none do. Drawn from Jeffreys' prior, Beta(1/2, 1/2), by
-/// its inverse distribution function, sin^2(pi U / 2).
-static double share(uint64_t V, uint64_t W) {
-  const double Sine = std::sin(std::numbers::pi / 2 * drawn(V, W, 0));
-  return Sine * Sine;
+/// its inverse distribution function, sin^2(pi U / 2). To be of one kind is less likely,
+/// as there are others: Beta(1/2, 1), a third in the mean, with U^2.
+static double share(uint64_t V, uint64_t W, bool OfKinds) {
+  const double U = drawn(V, W, 0), Root = OfKinds ? U : std::sin(std::numbers::pi / 2 * U);
+  return Root * Root;
 }
 
 /// The same of a comparison and of its opposite.
@@ -111,6 +112,13 @@ uint32_t AluUnit::tossed(uint32_t U) const {
   return HasThreshold ? lanesWhere(U, [&](unsigned L) { return signExtend(B[L], Bits) > 0; }) : 0;
 }
 
+/// `state == FLYING`: equality to a constant that is not zero.
+bool AluUnit::isKind() const {
+  const Slot Second = Op.SrcCount > 1 ? P.Slots[Op.FirstSrc + 1] : -1;
+  const bool IsConstant = Second >= 0 && unsigned(Second) >= P.Registers;
+  return !Op.SrcFloat && (Op.Compare == Relation::Equal || Op.Compare == Relation::NotEqual) && IsConstant && source(1)[0] != 0;
+}
+
 uint32_t AluUnit::toss(uint32_t Tossed) {
   const Lanes &A = source(0), &B = source(1);
   const Relation Rel = Op.Compare;
@@ -124,8 +132,8 @@ uint32_t AluUnit::toss(uint32_t Tossed) {
   // One value for all lanes is one coin for the warp. Few of them are thrown,
   // and no layout shall be lucky: heads and tails take turns.
   if ((Tossed >> One & 1) && std::popcount(Mask) > 1 && Agrees(A) && Agrees(B))
-    return (R.Coins[&Op]++ % 2 != 0) != isOpposite(Rel) ? Tossed : 0;
-  const double Probability = P.InWalk[size_t(&Op - P.Ops.data())] ? 0.5 : share(A[One], B[One]);
+    return (R.Coins[&Op]++ % (isKind() ? 3 : 2) == 1) != isOpposite(Rel) ? Tossed : 0;
+  const double Probability = P.InWalk[size_t(&Op - P.Ops.data())] ? 0.5 : share(A[One], B[One], isKind());
   // A coin that shows heads with that probability, the same for the same values, and the other side for the opposite
   // comparison.
   const uint64_t Kind = kindOf(Rel);

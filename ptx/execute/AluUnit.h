@@ -82,6 +82,7 @@ private:
   void convertAddress();
   /// How a comparison with floating-point data comes out for all but special cases; none: it tells no such.
   std::optional<bool> usual() const;
+  bool isKind() const;
   /// Lanes whose comparison a coin decides, of \p U with unknown operands.
   uint32_t tossed(uint32_t U) const;
   /// Those of \p Tossed for which the comparison holds.

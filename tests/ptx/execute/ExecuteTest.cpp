@@ -821,17 +821,40 @@ ret;)");
   EXPECT_EQ(Whole, 0u);
 }
 
+/// Of 64 records, those in which an unknown value is as \p Relation says, "eq.s32 %p1, %r2, 7", for all lanes.
+static size_t timesTrue(const std::string &Relation, int Stride) {
+  Kernel K = fromText("ld.param.u64 %rd1, [p];\nmov.u32 %r1, 0;\nLOOP:\nld.global.u32 %r2, [%rd1];\nsetp." + Relation +
+                      ";\n@!%p1 bra SKIP;\nst.global.u32 [%rd1+4], %r2;\nSKIP:\nadd.s64 %rd1, %rd1, " + std::to_string(Stride) +
+                      ";\nadd.s32 %r1, %r1, 1;\nsetp.lt.s32 %p2, %r1, 64;\n@%p2 bra LOOP;\nret;");
+  return llvm::count_if(K.run().Requests, [&](const Request &R) { return K.F.Body[R.Instruction].isStore(); });
+}
+
 /// What all lanes ask of one unknown value: as often yes as no, wherever the values lie.
 TEST(Execute, AnUnknownValueForAllLanesIsTrueEverySecondTime) {
   for (int Stride : {4, 12, 32, 40}) {
     SCOPED_TRACE(Stride);
-    Kernel K = fromText("ld.param.u64 %rd1, [p];\nmov.u32 %r1, 0;\nLOOP:\nld.global.u32 %r2, [%rd1];\n"
-                        "setp.eq.s32 %p1, %r2, 7;\n@%p1 bra SKIP;\nst.global.u32 [%rd1+4], %r2;\nSKIP:\nadd.s64 %rd1, %rd1, " +
-                        std::to_string(Stride) + ";\nadd.s32 %r1, %r1, 1;\nsetp.lt.s32 %p2, %r1, 64;\n@%p2 bra LOOP;\nret;");
-    WarpTrace T = K.run();
-    size_t Stores = llvm::count_if(T.Requests, [&](const Request &R) { return K.F.Body[R.Instruction].isStore(); });
-    EXPECT_EQ(2 * Stores, T.Requests.size() - Stores);
+    EXPECT_EQ(timesTrue("eq.s32 %p1, %r2, 0", Stride), 32u);
+    EXPECT_EQ(timesTrue("gt.s32 %p1, %r2, 9", Stride), 32u);
+    EXPECT_EQ(timesTrue("eq.s32 %p1, %r2, 7", Stride), 21u) << "one kind of several";
+    EXPECT_EQ(timesTrue("ne.s32 %p1, %r2, 7", Stride), 43u);
   }
+}
+
+/// The same where each lane asks of its own: near ones are alike, and a third are of one kind in the mean.
+TEST(Execute, AThirdIsOfAKind) {
+  auto share = [](const std::string &Relation) {
+    Kernel K = fromText("ld.param.u64 %rd1, [p];\nmov.u32 %r4, %laneid;\nmul.wide.u32 %rd2, %r4, 4;\nadd.s64 %rd1, %rd1, %rd2;\nmov.u32 %r1, 0;\nLOOP:\n"
+                        "ld.global.u32 %r2, [%rd1];\nsetp." + Relation +
+                        ";\n@!%p1 bra SKIP;\nst.global.u32 [%rd1+4], %r2;\nSKIP:\nadd.s64 %rd1, %rd1, 128;\nadd.s32 %r1, %r1, 1;\n"
+                        "setp.lt.s32 %p2, %r1, 1024;\n@%p2 bra LOOP;\nret;");
+    double Stored = 0, Loaded = 0; // lanes
+    for (const Request &R : K.run().Requests)
+      (K.F.Body[R.Instruction].isStore() ? Stored : Loaded) += std::popcount(R.Mask);
+    return Stored / Loaded;
+  };
+  EXPECT_NEAR(share("eq.s32 %p1, %r2, 7"), 1 / 3.0, 0.08);
+  EXPECT_NEAR(share("ne.s32 %p1, %r2, 7"), 2 / 3.0, 0.08);
+  EXPECT_NEAR(share("eq.s32 %p1, %r2, 0"), 0.5, 0.08);
 }
 
 TEST(Execute, BranchAsLikelyAsTold) {
