@@ -93,14 +93,17 @@ private:
     if (llvm::StringSwitch<bool>(identifierOf(M)).Cases({"data", "get", "begin", "end", "cbegin", "cend"}, true).Default(false))
       return arrayOf(C->getImplicitObjectArgument());
     const Expr *Returned = M && !M->isVirtual() && M->getReturnType()->isPointerType() ? lastReturned(M) : nullptr;
-    const FieldDecl *F = Returned ? dyn_cast_or_null<FieldDecl>(arrayOf(Returned)) : nullptr;
+    if (!Returned || !Active.insert(M).second)
+      return nullptr;
+    const FieldDecl *F = dyn_cast_or_null<FieldDecl>(arrayOf(Returned));
+    Active.erase(M);
     const bool InThis = F && isPointerInClass(F) && !isa<CXXThisExpr>(withoutCasts(C->getImplicitObjectArgument()));
     const ValueDecl *Object = InThis ? arrayOf(C->getImplicitObjectArgument()) : nullptr;
     return Object ? Object : F;
   }
 
   const UnitFacts &Facts;
-  std::set<const VarDecl *> Active;
+  std::set<const ValueDecl *> Active; ///< on the way: they may call themselves
 };
 
 } // namespace

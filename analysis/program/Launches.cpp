@@ -48,6 +48,7 @@ static uint64_t bytesOf(llvm::ArrayRef<HostAllocation> All, const Evaluator &Val
   return One;
 }
 
+/// How much lies behind the pointers that the launch passes.
 static void addExtents(Launch &Out, const CUDAKernelCallExpr *Call, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts,
                        ASTContext &Context) {
   const FunctionDecl *Callee = Call->getDirectCallee();

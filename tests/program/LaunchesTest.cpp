@@ -406,6 +406,17 @@ TEST(Launches, knowHowMuchObjectsAllocateForThemselves) {
     })"), Both);
 }
 
+TEST(Launches, endWhereMethodsCallThemselves) {
+  EXPECT_TRUE(bytesBehind(R"(struct List {
+      Q *q;
+      List *next;
+      Q *last() { return next->last(); }
+      Q *one() { return other(); }
+      Q *other() { return one(); }
+    };
+    int main() { List l; k<<<4, 256>>>(l.last(), nullptr, 1); k<<<4, 256>>>(l.one(), nullptr, 1); })").empty());
+}
+
 TEST(Launches, knowRealsThatNeverChange) {
   Program P = programOf(R"(
     struct Q { float x, y; };
