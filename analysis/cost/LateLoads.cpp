@@ -73,9 +73,12 @@ static std::vector<bool> needsLoads(const ptx::Function &F, ArrayRef<unsigned> O
       Loaded.clear();
     const auto isLoaded = [&](const ptx::Operand &S) { return Loaded.contains(S.Reg); };
     Out[At] = any_of(I.Src, isLoaded) || (I.Addr && Loaded.contains(I.Addr->Reg)) || Loaded.contains(I.Guard);
-    for (const ptx::Operand &D : I.Dest)
-      if (D.Reg >= 0)
-        Out[At] || (I.isLoad() && latencyClass(I).empty()) ? (void)Loaded.insert(D.Reg) : (void)Loaded.erase(D.Reg);
+    const bool Gives = Out[At] || (I.isLoad() && latencyClass(I).empty());
+    for (const ptx::Operand &D : I.Dest) {
+      Loaded.erase(D.Reg);
+      if (Gives && D.Reg >= 0)
+        Loaded.insert(D.Reg);
+    }
   }
   return Out;
 }
