@@ -136,15 +136,11 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
 std::optional<Estimate> Evaluator::inCalls(const Expr *E, llvm::ArrayRef<const Expr *> Calls, const Frame &In) const {
   if (Calls.empty())
     return integer(E, In);
-  const CXXConstructExpr *Construction = dyn_cast<CXXConstructExpr>(Calls.back());
-  const CallExpr *C = dyn_cast<CallExpr>(Calls.back());
-  const FunctionDecl *F = Construction ? Construction->getConstructor() : C ? C->getDirectCallee() : nullptr;
+  const auto [F, Arguments] = calledBy(Calls.back());
   if (!F)
     return std::nullopt;
   const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(Calls.back());
-  const Expr *Object = Construction ? Construction : Member ? Member->getImplicitObjectArgument() : nullptr;
-  const llvm::ArrayRef<const Expr *> Arguments =
-      Construction ? llvm::ArrayRef<const Expr *>(Construction->getArgs(), Construction->getNumArgs()) : argumentsOf(C);
+  const Expr *Object = isa<CXXConstructExpr>(Calls.back()) ? Calls.back() : Member ? Member->getImplicitObjectArgument() : nullptr;
   return inCalls(E, Calls.drop_back(), In.into(F, Arguments, Object));
 }
 

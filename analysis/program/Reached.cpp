@@ -12,11 +12,10 @@ namespace restride {
 
 static constexpr size_t MaxCalls = 4, MaxArrays = 256;
 
-const Expr *givenBy(const Expr *Call, const ParmVarDecl *P) {
-  const CXXConstructExpr *Construction = dyn_cast<CXXConstructExpr>(Call);
-  const FunctionDecl *F = Construction ? Construction->getConstructor() : cast<CallExpr>(Call)->getDirectCallee(), *Definition = nullptr;
-  const llvm::ArrayRef<const Expr *> Given =
-      Construction ? llvm::ArrayRef<const Expr *>(Construction->getArgs(), Construction->getNumArgs()) : argumentsOf(cast<CallExpr>(Call));
+/// What the call or construction \p Call gives its function's parameter \p P; null: it is none of its function.
+static const Expr *givenBy(const Expr *Call, const ParmVarDecl *P) {
+  const auto [F, Given] = calledBy(Call);
+  const FunctionDecl *Definition = nullptr;
   const unsigned I = P->getFunctionScopeIndex();
   return F && F->hasBody(Definition) && P->getDeclContext() == Definition && I < Given.size() ? Given[I] : nullptr;
 }

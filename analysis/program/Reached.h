@@ -21,7 +21,4 @@ std::vector<Reached> reachedBy(const clang::Expr *E, const clang::FunctionDecl *
 /// The array that the pointer \p E leads to when its function is called by the first of \p Calls; null: not plain to see.
 const clang::ValueDecl *arrayIn(llvm::ArrayRef<const clang::Expr *> Calls, const clang::Expr *E, const UnitFacts &Facts);
 
-/// What the call or construction \p Call gives its function's parameter \p P; null: it is none of its function.
-const clang::Expr *givenBy(const clang::Expr *Call, const clang::ParmVarDecl *P);
-
 } // namespace restride

@@ -12,6 +12,12 @@ llvm::ArrayRef<const Expr *> argumentsOf(const CallExpr *C) {
   return llvm::ArrayRef<const Expr *>(C->getArgs(), C->getNumArgs()).drop_front(HasObject);
 }
 
+Called calledBy(const Expr *E) {
+  if (const CXXConstructExpr *C = dyn_cast<CXXConstructExpr>(E))
+    return {C->getConstructor(), {C->getArgs(), C->getNumArgs()}};
+  return {cast<CallExpr>(E)->getDirectCallee(), argumentsOf(cast<CallExpr>(E))};
+}
+
 const Expr *lastReturned(const FunctionDecl *F) {
   const FunctionDecl *Definition = nullptr;
   const CompoundStmt *Body = F->hasBody(Definition) ? dyn_cast<CompoundStmt>(Definition->getBody()) : nullptr;

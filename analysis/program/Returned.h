@@ -9,6 +9,13 @@ namespace restride {
 /// What \p C gives its function's parameters: not the object of an operator that is a member.
 llvm::ArrayRef<const clang::Expr *> argumentsOf(const clang::CallExpr *C);
 
+/// The function and arguments of \p E, a call or a construction.
+struct Called {
+  const clang::FunctionDecl *Function = nullptr; ///< null: by a pointer
+  llvm::ArrayRef<const clang::Expr *> Arguments;
+};
+Called calledBy(const clang::Expr *E);
+
 /// What the last statement of \p F returns; null: it returns nothing, or the body is not seen.
 const clang::Expr *lastReturned(const clang::FunctionDecl *F);
 
