@@ -37,6 +37,13 @@ static TypeLoc pointeeName(TypeLoc T) {
   return T.getAs<AutoTypeLoc>();
 }
 
+/// "geo::" of a record in geo.
+static std::string scopeName(const CXXRecordDecl *Record) {
+  std::string Qualified = qualifiedName(Record);
+  size_t Colon = Qualified.rfind("::");
+  return Colon == std::string::npos ? "" : Qualified.substr(0, Colon + 2);
+}
+
 /// "geo::" where \p Name is another name of a record in geo, or a template's parameter that stands for it, "const
 /// geo::" where it says so.
 static std::optional<std::string> scopeOf(TypeLoc Name) {
@@ -45,9 +52,7 @@ static std::optional<std::string> scopeOf(TypeLoc Name) {
   bool Own = Alias && Record && Alias.getDecl()->getDeclContext()->Equals(Record->getDeclContext());
   if (!Record || Own || (!Alias && !Name.getAs<UsingTypeLoc>() && !Name.getAs<SubstTemplateTypeParmTypeLoc>()))
     return std::nullopt;
-  std::string Qualified = qualifiedName(Record);
-  size_t Colon = Qualified.rfind("::");
-  return (Name.getType().isConstQualified() ? "const " : "") + (Colon == std::string::npos ? "" : Qualified.substr(0, Colon + 2));
+  return (Name.getType().isConstQualified() ? "const " : "") + scopeName(Record);
 }
 
 bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaration &Out) {
@@ -68,7 +73,7 @@ bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaratio
   if (!R)
     return Refuse(View.isEditable(D->getLocation()) ? "is declared by a macro" : "is declared in a header, which stays as it is");
   Out.RecordName = *R;
-  Out.Scope = scopeOf(Name);
+  Out.Scope = Name.getType()->isVoidType() ? scopeName(Graph.decl(Graph.facts(Node).Record)) : scopeOf(Name);
   return true;
 }
 

@@ -197,7 +197,10 @@ std::optional<NodeId> Flow::node(const ValueDecl *D) {
       return std::nullopt;
     return declared(D, *Pointee);
   }
-  const CXXRecordDecl *Pointee = trackedPointee(D->getType(), *View), *Referent = Pointee ? nullptr : trackedReferent(D, *View);
+  const CXXRecordDecl *Pointee = trackedPointee(D->getType(), *View);
+  if (const VarDecl *V = dyn_cast<VarDecl>(D); V && !Pointee)
+    Pointee = Untyped.lookup(V);
+  const CXXRecordDecl *Referent = Pointee ? nullptr : trackedReferent(D, *View);
   const CXXRecordDecl *Array = Pointee || Referent ? nullptr : declaredArrayOf(D, *View);
   if (!Pointee && !Referent && !Array)
     return std::nullopt;

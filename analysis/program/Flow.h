@@ -130,6 +130,7 @@ public:
     Scalars.clear();
     IsHolder.clear();
     OfTemplates.clear();
+    Untyped.clear();
   }
 
   /// The same for all declarations and instantiations of one function, and in all
@@ -144,6 +145,9 @@ public:
   llvm::ArrayRef<RecordArgument> templateRecords(const clang::ClassTemplateSpecializationDecl *C);
   /// Those of all that is around \p C, as a key; empty where there are none.
   std::string madeFor(const clang::DeclContext *C);
+
+  /// Variables `void *` of this unit that point to records (Untyped.h).
+  void setUntyped(llvm::DenseMap<const clang::VarDecl *, const clang::CXXRecordDecl *> Pointers) { Untyped = std::move(Pointers); }
 
   /// The node of a variable, parameter or member of tracked pointer type, of a
   /// reference parameter that is bound to elements, or of a declared array.
@@ -222,6 +226,7 @@ private:
   llvm::DenseMap<unsigned, const clang::Type *> Scalars;        ///< of this unit
   llvm::DenseMap<const clang::CXXRecordDecl *, bool> IsHolder;  ///< likewise
   llvm::DenseMap<const clang::Decl *, std::vector<RecordArgument>> OfTemplates; ///< likewise
+  llvm::DenseMap<const clang::VarDecl *, const clang::CXXRecordDecl *> Untyped; ///< likewise
   std::map<Place, Holder> Holders;
   mutable std::vector<NodeId> Parent;
   std::vector<NodeFacts> Facts;

@@ -47,6 +47,8 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
       return flowInto(Node, Inner);
     if (allocatesHostMemory(Inner))
       return From(Origin::Host, "host memory");
+    if (std::optional<NodeId> Other = Inner->getType()->isVoidPointerType() ? Graph.node(Inner) : std::nullopt)
+      return Graph.unite(Node, *Other);
     return From(Origin::Unknown, "a cast from '" + Inner->getType().getAsString() + "'");
   }
   if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E)) {

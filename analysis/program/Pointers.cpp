@@ -2,6 +2,7 @@
 
 #include "analysis/program/Around.h"
 #include "analysis/program/Released.h"
+#include "analysis/program/Untyped.h"
 #include "analysis/program/Uses.h"
 
 #include "clang/AST/ASTContext.h"
@@ -170,10 +171,10 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
     return Unknown();
   }
 
-  if (const ParenExpr *Paren = dyn_cast<ParenExpr>(S)) {
+  if (isa<ParenExpr, ExprWithCleanups>(S)) {
     if (Plain && P.Base)
-      P.Base = Paren;
-    return pointer(Paren, P);
+      P.Base = cast<Expr>(S);
+    return pointer(cast<Expr>(S), P);
   }
   if (const CastExpr *Cast = dyn_cast<CastExpr>(S)) {
     QualType To = Cast->getType();
@@ -187,11 +188,16 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
                 Context.hasSameUnqualifiedType(To->getPointeeType(), E->getType().getNonReferenceType()->getPointeeType());
     if (Same && isa<ImplicitCastExpr>(Cast))
       return pointer(Cast, P);
+    if (E->getType()->isVoidPointerType() && To->isVoidPointerType())
+      if (const ExplicitCastExpr *Cast = typedBy(E, Context))
+        return typed(Cast, E, P);
     if (To->isVoidPointerType()) {
       // Only the runtime's calls and null tests may see an untyped pointer.
       const Expr *Outer = Cast;
       const Stmt *Above = parent(Outer);
       while (const CastExpr *More = dyn_cast_or_null<CastExpr>(Above)) {
+        if (More->getCastKind() == CK_PointerToBoolean)
+          return test(E, P);
         Outer = More;
         Above = parent(Outer);
       }
@@ -282,6 +288,22 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
   if (resultIsUnused(E))
     return;
   Unknown();
+}
+
+/// \p E, a variable `void *`, has the type that \p Cast gives it.
+void UseClassifier::typed(const ExplicitCastExpr *Cast, const Expr *E, Pointer P) {
+  const QualType To = Cast->getType();
+  if (!To->isPointerType() || !Context.hasSameUnqualifiedType(To->getPointeeType(), Graph.type(Graph.facts(P.Node).Record)))
+    return refuse(P, E->getExprLoc(), "the pointer is cast to '" + To.getAsString() + "'");
+  std::optional<Range> Whole = View.range(Cast->getSourceRange()), Inner = View.range(Cast->getSubExpr()->getSourceRange());
+  if (!Whole || !Inner)
+    return refuse(P, E->getExprLoc(), std::string("this cast") + View.whyNoRange(E->getExprLoc()));
+  std::vector<Respelling> &Edits = Graph.facts(P.Node).Sites.Respellings;
+  Edits.push_back({{Whole->Begin, Inner->Begin}, ""});
+  if (Inner->End < Whole->End)
+    Edits.push_back({{Inner->End, Whole->End}, ""});
+  P.Base = Cast;
+  pointer(Cast, P);
 }
 
 void UseClassifier::test(const Expr *E, const Pointer &P) {

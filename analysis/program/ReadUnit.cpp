@@ -4,6 +4,7 @@
 #include "analysis/program/ProgramFacts.h"
 #include "analysis/program/Sizes.h"
 #include "analysis/program/UnitVisitor.h"
+#include "analysis/program/Untyped.h"
 #include "layouts/Layout.h"
 
 #include "clang/Basic/SourceManager.h"
@@ -184,6 +185,7 @@ std::vector<size_t> readUnit(ASTContext &Context, llvm::ArrayRef<SkippedRange> S
   U.Scope = userDeclarations(Context, View);
   U.Facts.Alone = Alone && definesMain(U.Scope); // a library has callers that are not seen
   Context.setTraversalScope(U.Scope);
+  Out.Graph.setUntyped(untypedPointers(U.Scope, View));
   collectDeclarations(U, View, Out.Graph, Table, Context);
   collectMemberValues(U, Context);
   collectUses(U, View, Out.Graph, Context);

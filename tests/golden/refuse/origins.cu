@@ -9,6 +9,8 @@ struct B { float x, y; };
 struct C { float x, y; };
 struct D { float x, y; };
 struct E { float x, y; };
+struct F { float x, y; };
+struct G { float x, y; };
 
 __global__ void a(A *p) { p[0].x = 1; }
 __global__ void b(B *p) { p[0].x = 1; }
@@ -16,6 +18,10 @@ __global__ void b(B *p) { p[0].x = 1; }
 __global__ void c(C *p) { p[0].x = 1; }
 __global__ void d(D *p) { p[0].x = 1; }
 __global__ void e(E *p) { p[0].x = 1; }
+__global__ void f(F *p) { p[0].x = 1; }
+__global__ void g(G *p) { p[0].x = 1; }
+
+void fill(void *p); // elsewhere
 
 static A *clear(A *p) {
   static int calls; // of which there would be two, were the function written twice
@@ -55,4 +61,17 @@ int main() {
   e<<<1, 1>>>(dE);
   // CHECK-DAG: origins.cu:[[@LINE+1]]:{{.*}} refused: host memory reaches the same pointers (delete)
   delete[] dE;
+
+  void *raw;
+  cudaMalloc(&raw, sizeof(F));
+  // CHECK-DAG: origins.cu:[[@LINE+1]]:{{.*}} refused: the pointer is passed to a function that takes any pointer and whose use of it is not known
+  fill(raw);
+  f<<<1, 1>>>((F *)raw);
+
+  // Of two types: what it points to is not one array of records.
+  void *arena;
+  cudaMalloc(&arena, 4096);
+  a<<<1, 1>>>((A *)arena);
+  // CHECK-DAG: origins.cu:[[@LINE+1]]:{{.*}} refused: the pointer comes from a cast from 'void *'
+  g<<<1, 1>>>((G *)arena);
 }

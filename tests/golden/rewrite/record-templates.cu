@@ -99,6 +99,9 @@ int main() {
   clear<float, 256><<<n / 256, 256>>>(d_energy, n);
   // BODY: clear<float, 256><<<n / 256, 256>>>(d_energy, n);
   step<<<n / 256, 256>>>(d_bodies, d_cells, d_energy, n);
+  Body *more = upload(std::vector<Body>(n));
+  // BODY: BodySoA more = upload(std::vector<Body>(n));
+  step<<<n / 256, 256>>>(more, d_cells, d_energy, n);
   Body *copies = util::allocate<Body>(n);
   // BODY: BodySoA copies = util::Body_allocate(n);
   cudaMemcpy(copies, d_bodies, n * sizeof(Body), cudaMemcpyDeviceToDevice);
