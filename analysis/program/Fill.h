@@ -45,6 +45,7 @@ struct Fill {
   /// Neighbouring entries lead to places far apart.
   bool Scattered = false;
   bool Guessed = false; ///< it only stands for one that lies as near its place
+  bool Below = false;   ///< some number below the value, which is all that is known
 
   /// The trips that write the integer at \p Offset; none: another one does, or nobody.
   std::optional<std::vector<uint64_t>> tripsAt(uint64_t Offset) const;

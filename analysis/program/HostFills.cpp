@@ -346,7 +346,7 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
   const FunctionDecl *Callee = Call->getDirectCallee(), *Definition = nullptr;
   if (!Callee || !Callee->hasBody(Definition))
     return;
-  std::string Names, Guessed;
+  std::string Names, Guessed, Below;
   for (unsigned I = 0; I < std::min(Call->getNumArgs(), Definition->getNumParams()); ++I) {
     const ParmVarDecl *P = Definition->getParamDecl(I);
     std::vector<Fill> Fills = fillsBehind(P, Call->getArg(I), Host, Values, Facts, Context);
@@ -359,6 +359,8 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
       Fills.push_back(std::move(*One));
       Guessed += (Guessed.empty() ? "'" : ", '") + P->getName().str() + "'";
     }
+    if (const std::string More = addFillsByExtent(P, Fills, Facts, Context); !More.empty())
+      Below += (Below.empty() ? "" : ", ") + More;
     if (Fills.empty())
       continue;
     Site.L.Fills.resize(I + 1);
@@ -368,6 +370,8 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
     Site.L.Notes.push_back("integers of " + Names + " are as the host writes them");
   if (!Guessed.empty())
     Site.L.Notes.push_back("integers in " + Guessed + " lie as near each other as the loops that make them say");
+  if (!Below.empty())
+    Site.L.Notes.push_back("integers in " + Below + " are any subscripts of the arrays that they are subscripts of");
 }
 
 } // namespace restride

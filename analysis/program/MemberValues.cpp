@@ -31,7 +31,7 @@ public:
   bool VisitMemberExpr(MemberExpr *E) override {
     const FieldDecl *F = dyn_cast<FieldDecl>(E->getMemberDecl());
     if (F && F->getType()->isIntegerType())
-      usedAs(E, F, 0);
+      usedAs(E, {F});
     if (inTemplate() || !F)
       return true;
     auto Parents = Context.getParents(*E);
@@ -48,7 +48,7 @@ public:
   bool VisitArraySubscriptExpr(ArraySubscriptExpr *S) override {
     const DeclRefExpr *R = dyn_cast<DeclRefExpr>(S->getBase()->IgnoreParenImpCasts());
     if (R && isa<ParmVarDecl>(R->getDecl()) && S->getType()->isIntegerType())
-      usedAs(S, R->getDecl(), 0);
+      usedAs(S, {R->getDecl()});
     return true;
   }
 
@@ -61,7 +61,7 @@ public:
 
   bool VisitDeclRefExpr(DeclRefExpr *R) override {
     if (auto At = Copies.find(R->getDecl()->getLocation().getRawEncoding()); At != Copies.end())
-      usedAs(R, At->second.first, At->second.second);
+      usedAs(R, At->second);
     return true;
   }
 
@@ -102,10 +102,17 @@ public:
   }
 
 private:
-  /// Where the value of \p E goes, which is that of \p F, a member or what lies behind a parameter.
-  void usedAs(const Expr *E, const ValueDecl *F, unsigned Depth) {
+  /// What a value is that is used somewhere.
+  struct Used {
+    const ValueDecl *Of; ///< a member, or a parameter that it lies behind
+    bool Itself = true;  ///< and nothing computed from it
+    unsigned Copies = 0; ///< variables that it went through
+  };
+
+  /// Where the value of \p E goes.
+  void usedAs(const Expr *E, Used Value) {
     constexpr unsigned MostHops = 8, MostCopies = 2;
-    const unsigned Key = F->getLocation().getRawEncoding();
+    const unsigned Key = Value.Of->getLocation().getRawEncoding();
     DynTypedNode Node = DynTypedNode::create(*E);
     const Stmt *Child = E;
     for (unsigned Hop = 0; Hop < MostHops; ++Hop) {
@@ -118,16 +125,19 @@ private:
         auto Around = Loop.empty() ? Loop : Context.getParents(Loop[0]);
         if (!Around.empty() && Around[0].get<ForStmt>())
           Facts.Bounds.insert(Key);
-        else if (Depth < MostCopies)
-          Copies[V->getLocation().getRawEncoding()] = {F, Depth + 1};
+        else if (Value.Copies < MostCopies)
+          Copies[V->getLocation().getRawEncoding()] = {Value.Of, Value.Itself, Value.Copies + 1};
         return;
       }
       const Stmt *Parent = Node.get<Stmt>();
       if (!Parent)
         return;
       if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(Parent); S && S->getIdx() == Child) {
-        if (S->getBase()->IgnoreParenImpCasts()->getType()->isPointerType()) // and no array in a record
+        const Expr *Base = S->getBase()->IgnoreParenImpCasts();
+        if (Base->getType()->isPointerType()) // and no array in a record
           Facts.Subscripts.insert(Key);
+        else if (const ConstantArrayType *Array = Context.getAsConstantArrayType(Base->getType()); Array && Value.Itself)
+          boundBy(Array->getZExtSize(), Key);
         return;
       }
       if (const ForStmt *For = dyn_cast<ForStmt>(Parent)) {
@@ -137,12 +147,18 @@ private:
       }
       if (!isa<Expr>(Parent) || isa<CallExpr, MemberExpr>(Parent))
         return;
+      Value.Itself &= isa<CastExpr, ParenExpr>(Parent);
       Child = Parent;
     }
   }
 
+  void boundBy(uint64_t Extent, unsigned Key) {
+    auto [At, New] = Facts.Extents.try_emplace(Key, Extent);
+    At->second = std::min(At->second, Extent);
+  }
+
   /// Variables that begin as such a value.
-  std::map<unsigned, std::pair<const ValueDecl *, unsigned>> Copies;
+  std::map<unsigned, Used> Copies;
 
   void given(const FieldDecl *F, const Expr *Value) {
     if (F->getType()->isArithmeticType() || F->getType()->isRecordType())

@@ -20,35 +20,71 @@ static Fill nearItsPlace(uint64_t ElementBytes) {
   return F;
 }
 
+/// One that is below \p Extent.
+static Fill below(uint64_t Extent, uint64_t ElementBytes) {
+  Fill F = nearItsPlace(ElementBytes);
+  F.Guessed = false;
+  F.Below = true;
+  F.Nodes = {{FillNode::Op::Constant, 64, true, int64_t(Extent)}};
+  return F;
+}
+
 /// What stands for the integers of one member of which no more is known than where they come from.
 static std::optional<Fill> fillByOrigin(const FieldDecl *Member, uint64_t RecordBytes, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
   const unsigned Key = Member->getLocation().getRawEncoding();
   if (!Facts.Subscripts.count(Key) || Facts.Bounds.count(Key) || indexOrigin(Member, Host, Values, Facts, Context) != IndexOrigin::Counted)
     return std::nullopt;
-  Fill F = nearItsPlace(RecordBytes);
-  F.Begin = Context.toCharUnitsFromBits(Context.getFieldOffset(Member)).getQuantity();
-  F.Bytes = Context.getTypeSizeInChars(Member->getType()).getQuantity();
-  return F;
+  return nearItsPlace(RecordBytes);
 }
 
-std::string addFillsByOrigin(const ParmVarDecl *P, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
-                               const UnitFacts &Facts, ASTContext &Context) {
+/// Adds what \p Each says of an integer member of the record behind \p P of whose value \p Known says nothing.
+static void forUnknown(const ParmVarDecl *P, std::vector<Fill> &Known, ASTContext &Context,
+                       llvm::function_ref<std::optional<Fill>(const FieldDecl *, uint64_t)> Each, std::string &Names) {
   const QualType Element = P->getType()->isPointerType() ? P->getType()->getPointeeType() : QualType();
   const RecordDecl *Record = Element.isNull() || Element->isDependentType() || Element->isIncompleteType() ? nullptr : Element->getAsRecordDecl();
-  std::string Names;
-  if (!Record || Host.DeviceRecords.count(Record->getDefinition()))
-    return Names;
+  if (!Record)
+    return;
   const uint64_t Size = Context.getTypeSizeInChars(Element).getQuantity();
   for (const FieldDecl *F : Record->getDefinition()->fields()) {
-    if (F->isBitField() || !F->getType()->isIntegerType() || Context.getTypeSize(F->getType()) < 32 || Host.DeviceWrites.count(F))
+    const uint64_t Offset = F->isBitField() ? 0 : Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity();
+    if (F->isBitField() || !F->getType()->isIntegerType() || llvm::any_of(Known, [&](const Fill &One) { return One.Begin % Size == Offset && !One.Shuffled; }))
       continue;
-    const uint64_t Offset = Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity();
-    if (llvm::any_of(Known, [&](const Fill &One) { return One.Begin % Size == Offset; }))
-      continue;
-    if (std::optional<Fill> One = fillByOrigin(F, Size, Host, Values, Facts, Context)) {
+    if (std::optional<Fill> One = Each(F, Size)) {
+      One->Begin = Offset;
+      One->Bytes = Context.getTypeSizeInChars(F->getType()).getQuantity();
       Names += (Names.empty() ? "'" : ", '") + P->getName().str() + "." + F->getName().str() + "'";
       Known.push_back(std::move(*One));
     }
+  }
+}
+
+std::string addFillsByOrigin(const ParmVarDecl *P, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
+                             const UnitFacts &Facts, ASTContext &Context) {
+  std::string Names;
+  auto ByOrigin = [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
+    const bool OnDevice = Host.DeviceRecords.count(F->getParent()->getDefinition()) || Host.DeviceWrites.count(F);
+    return OnDevice || Context.getTypeSize(F->getType()) < 32 ? std::nullopt : fillByOrigin(F, RecordBytes, Host, Values, Facts, Context);
+  };
+  forUnknown(P, Known, Context, ByOrigin, Names);
+  return Names;
+}
+
+std::string addFillsByExtent(const ParmVarDecl *P, std::vector<Fill> &Known, const UnitFacts &Facts, ASTContext &Context) {
+  std::string Names;
+  auto extent = [&](const ValueDecl *D) {
+    auto At = Facts.Extents.find(D->getLocation().getRawEncoding());
+    return At == Facts.Extents.end() ? std::nullopt : std::optional(At->second);
+  };
+  forUnknown(P, Known, Context, [&](const FieldDecl *F, uint64_t RecordBytes) {
+    const std::optional<uint64_t> Extent = extent(F);
+    return Extent ? std::optional(below(*Extent, RecordBytes)) : std::nullopt;
+  }, Names);
+  const QualType Element = P->getType()->isPointerType() ? P->getType()->getPointeeType() : QualType();
+  if (const std::optional<uint64_t> Extent = extent(P); Extent && llvm::all_of(Known, [](const Fill &One) { return One.Shuffled; }) && !Element.isNull() && Element->isIntegerType()) {
+    const uint64_t Bytes = Context.getTypeSizeInChars(Element).getQuantity();
+    Known.push_back(below(*Extent, Bytes));
+    Known.back().Bytes = unsigned(Bytes);
+    Names = "'" + P->getName().str() + "'";
   }
   return Names;
 }

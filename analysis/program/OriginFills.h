@@ -1,4 +1,4 @@
-// Integers of which no more is seen than that counters of loops make them.
+// Integers of which no more is seen than that counters of loops make them, or what they are subscripts of.
 #pragma once
 
 #include "analysis/program/Evaluate.h"
@@ -11,6 +11,9 @@ namespace restride {
 /// which \p Known says nothing. Returns their names.
 std::string addFillsByOrigin(const clang::ParmVarDecl *P, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
                              const UnitFacts &Facts, clang::ASTContext &Context);
+
+/// The same for the integers, of records or of a plain array, that are subscripts of arrays with an extent.
+std::string addFillsByExtent(const clang::ParmVarDecl *P, std::vector<Fill> &Known, const UnitFacts &Facts, clang::ASTContext &Context);
 
 /// What stands for the integers of the plain array \p Source, which a kernel finds behind \p P, if they lie near their places.
 std::optional<Fill> fillOfPlainArray(const clang::ParmVarDecl *P, const clang::ValueDecl *Source, const HostWrites &Host, const Evaluator &Values,

@@ -74,6 +74,8 @@ struct UnitFacts {
   /// Members, and parameters with integers behind them (place of declaration), that are used as subscripts, and that loops
   /// begin with or go up to.
   std::set<unsigned> Subscripts, Bounds;
+  /// Of those that are themselves subscripts of arrays with an extent, the smallest one.
+  std::map<unsigned, uint64_t> Extents;
   /// Calls that give elements to a std::vector, a variable or a member (place of declaration).
   std::map<unsigned, std::vector<const clang::CXXMemberCallExpr *>> Resized;
   std::vector<const clang::CUDAKernelCallExpr *> Launches;

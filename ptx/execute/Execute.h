@@ -55,6 +55,8 @@ struct KnownInteger {
   bool Scattered = false;
   /// It lies near its place, which is all that is known: no begin of a run, nor where a walk goes on.
   bool Guessed = false;
+  /// It is some number below Value, and data.
+  bool Below = false;
 };
 
 /// By offset in bytes, of an array of records in the source's layout; none: not known.

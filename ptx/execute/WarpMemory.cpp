@@ -32,7 +32,7 @@ void WarpMemory::keepInside(uint32_t Mask, Lanes &Address) const {
   });
 }
 
-StoredValue WarpMemory::read(const MicroOp &Op, unsigned Part, const DataIntegers &Data, Space Where, unsigned Lane, uint64_t Address) const {
+StoredValue WarpMemory::read(const MicroOp &Op, unsigned Part, DataIntegers Data, Space Where, unsigned Lane, uint64_t Address) const {
   std::optional<StoredValue> V;
   if (Where == Space::Local)
     V = Local.load(Lane, Address, Op.ElementBytes);
@@ -50,7 +50,9 @@ StoredValue WarpMemory::read(const MicroOp &Op, unsigned Part, const DataInteger
   if (Where == Space::Global && mayKnow(Op, Part)) {
     if (std::optional<uint64_t> Entry = ordered(Op, Lane, Address))
       return {*Entry, false};
-    if (const std::optional<KnownInteger> Known = known(Address))
+    if (const std::optional<KnownInteger> Known = known(Address); Known && Known->Below)
+      Data = {std::min(Data.Elements, uint64_t(Known->Value))};
+    else if (Known)
       if (const std::optional<uint64_t> Value = placed(*Known, Op, Part, Address))
         return {*Value, Known->Scattered};
   }
@@ -107,7 +109,7 @@ void WarpMemory::load(const MicroOp &Op, const Request &Loading, RegisterFile &R
         if (!IsOrdered) {
           // However far apart the host puts them: runs follow each other.
           std::optional<KnownInteger> Known = IsLeaf || IsData ? std::nullopt : known(At);
-          if (Known && Known->Guessed)
+          if (Known && (Known->Guessed || Known->Below))
             Known.reset();
           Bound = Known ? uint64_t(Known->Value) : runBound(Op, D, At);
           MeanRuns |= Bound && !Known;

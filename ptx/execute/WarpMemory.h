@@ -33,7 +33,7 @@ public:
   void call(const Instruction &Call, uint32_t Mask);
 
 private:
-  StoredValue read(const MicroOp &Op, unsigned Part, const DataIntegers &Data, Space Where, unsigned Lane, uint64_t Address) const;
+  StoredValue read(const MicroOp &Op, unsigned Part, DataIntegers Data, Space Where, unsigned Lane, uint64_t Address) const;
   void write(Space Where, unsigned Lane, uint64_t Address, unsigned Bytes, StoredValue V);
   /// What \p Op loads as its destination \p Part of the function's own parameters; none: Offset is not in them.
   std::optional<StoredValue> argument(const MicroOp &Op, unsigned Part, uint64_t Offset) const;

@@ -37,9 +37,13 @@ static ptx::KnownIntegers knownIntegers(llvm::ArrayRef<Fill> Fills) {
   if (Fills.empty())
     return nullptr;
   return [Fills](uint64_t Offset) -> std::optional<ptx::KnownInteger> {
+    bool Shuffled = false;
     for (const Fill &F : Fills)
-      if (std::optional<std::vector<uint64_t>> Trips = F.tripsAt(Offset))
-        return F.Shuffled ? std::nullopt : std::optional(ptx::KnownInteger{F.value(*Trips), F.Scattered, F.Guessed});
+      if (std::optional<std::vector<uint64_t>> Trips = Shuffled && !F.Below ? std::nullopt : F.tripsAt(Offset)) {
+        if (!F.Shuffled)
+          return ptx::KnownInteger{F.value(*Trips), F.Scattered, F.Guessed, F.Below};
+        Shuffled = true;
+      }
     return std::nullopt;
   };
 }

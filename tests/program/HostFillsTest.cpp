@@ -269,6 +269,31 @@ TEST(HostFills, ofPlainArraysLieNearTheirPlaceToo) {
   EXPECT_TRUE(of(Loop + "h.push_back(hash(i) % 3 ? i : hash(i) % n);").Fills.empty());
 }
 
+TEST(HostFills, ofSubscriptsStayBelowTheExtent) {
+  const char *Kernel = R"(
+    struct S { short kind, other; unsigned char bin; float w[6]; };
+    __constant__ float weights[12];
+    __global__ void k(const S *p, float *o) {
+      float bins[64];
+      int i = int(o[0]), kind = p[i].kind;
+      bins[p[i].bin] += p[i].w[kind] * weights[kind + 1] * weights[p[i].other + 1];
+      o[i] = bins[i % 64];
+    })";
+  Launch L = launchOf("for (int i = 0; i < n; ++i) h[i].other = rand();", "struct S", Kernel);
+  ASSERT_EQ(L.Fills.size(), 1u);
+  auto of = [&](uint64_t Offset) {
+    auto At = llvm::find_if(L.Fills[0], [&](const Fill &F) { return F.Below && F.tripsAt(Offset); });
+    return At == L.Fills[0].end() ? 0 : At->value(*At->tripsAt(Offset));
+  };
+  EXPECT_EQ(of(32 * 7), 6);     // also of the one behind it, which says less
+  EXPECT_EQ(of(32 * 7 + 2), 0); // moved before it is a subscript
+  EXPECT_EQ(of(32 * 9 + 4), 64);
+  EXPECT_EQ(L.Notes.back(), "integers in 'p.kind', 'p.bin' are any subscripts of the arrays that they are subscripts of");
+
+  L = launchOf("for (int i = 0; i < n; ++i) h[i].bin = i % 3;", "struct S", Kernel);
+  EXPECT_EQ(at(L, 32 * 10 + 4), 1); // known
+}
+
 TEST(HostFills, ofWhatIsAppended) {
   Launch L = appended(R"(for (int y = 0; y + 1 < n; ++y)
         for (int x = 0; x < 3; ++x) {
