@@ -107,18 +107,19 @@ std::vector<Evaluator::ContainerName> Evaluator::namesOf(const ValueDecl *Contai
     for (const auto &[P, Arguments] : Facts.Arguments)
       if (P->getType()->isReferenceType() && isContainer(P->getType().getNonReferenceType()))
         for (const Expr *Argument : Arguments)
-          if (const ValueDecl *D = containerOf(Argument))
+          if (const ValueDecl *D = containerOf(Argument); D && D != P)
             (*GivenTo)[D][P] += timesExecuted(Argument);
   }
+  constexpr double Endless = std::numeric_limits<double>::infinity();
   std::vector<ContainerName> Names = {{Container, 1}};
   for (size_t I = 0; I < Names.size(); ++I)
     if (auto At = GivenTo->find(Names[I].Decl); At != GivenTo->end())
       for (const auto &[P, Times] : At->second) {
         auto Known = llvm::find_if(Names, [P = P](const ContainerName &N) { return N.Decl == P; });
         if (Known == Names.end())
-          Names.push_back({P, Names[I].Times * Times});
+          Names.push_back({P, Names[I].Times * Times * callsInRecursion(cast<FunctionDecl>(P->getDeclContext())).value_or(Endless)});
         else
-          Known->Times = std::numeric_limits<double>::infinity(); // it may call itself
+          Known->Times = Endless; // functions may call each other
       }
   return Names;
 }

@@ -45,14 +45,14 @@ const Expr *Evaluator::Frame::argument(const ParmVarDecl *P) const {
 
 template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const VarDecl *V, Frame In) const {
   unsigned Key = V->getLocation().getRawEncoding();
-  if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(V)) {
-    if (const Expr *Given = In.argument(P))
-      return value<T>(Given, In.around());
-    return inAllCalls(givenTo(P, Facts), [&](const Expr *Argument) { return value<T>(Argument, In.deeper()); });
-  }
+  const ParmVarDecl *P = dyn_cast<ParmVarDecl>(V);
+  if (const Expr *Given = P ? In.argument(P) : nullptr)
+    return value<T>(Given, In.around());
   for (const auto *Now : {&Trial, &Sampled})
     if (auto At = Now->find(V); At != Now->end())
       return EstimateOf<T>{T(At->second.Value), At->second.Assumed};
+  if (P)
+    return inAllCalls(givenTo(P, Facts), [&](const Expr *Argument) { return value<T>(Argument, In.deeper()); });
   auto known = [&]() -> auto & {
     if constexpr (std::is_same_v<T, double>)
       return Known.Reals;

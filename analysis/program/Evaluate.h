@@ -90,6 +90,11 @@ private:
   double timesCalled(const clang::FunctionDecl *F) const;
   /// As timesExecuted, where a lambda is executed as often as it is called; calls that are not seen make \p Counted false.
   double timesInFunction(const clang::Stmt *E, bool &Counted, unsigned Depth = 0) const;
+  // Recursion.cpp
+  /// Calls of \p F, itself among them, that one from outside of it makes; none: they cannot be counted.
+  std::optional<double> callsInRecursion(const clang::FunctionDecl *F) const;
+  /// Of the condition \p E: 0 or 1 where it is known.
+  double probability(const clang::Expr *E) const;
   /// The call whose function is being evaluated, and what it was called in.
   struct Frame {
     const clang::FunctionDecl *Callee = nullptr; ///< null: outside of any

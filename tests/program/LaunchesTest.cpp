@@ -203,8 +203,23 @@ TEST(Launches, knowTheSizeOfAVectorThatAFunctionFills) {
   EXPECT_EQ(argument("std::vector<int> v; for (int i = 0; i < 5; ++i) { two(v); }" + Launch,
                      "void two(std::vector<int> &u) { u.push_back(1); u.push_back(2); }\n"), 10);
   EXPECT_EQ(argument("std::vector<int> v; v.reserve(7 * n); while (atoi(argv[2])) v.push_back(1);" + Launch), 7000);
-  EXPECT_EQ(argument("std::vector<int> v; tree(v, 9);" + Launch,
-                     "void tree(std::vector<int> &u, int deep) { u.push_back(deep); if (deep) tree(u, deep - 1); }\n"), std::nullopt);
+}
+
+TEST(Launches, knowTheSizeOfAVectorThatARecursionFills) {
+  const std::string Launch = "k<<<1, 32>>>(d, v.size());";
+  auto grown = [&](const std::string &Body, const std::string &Call = "tree(v, 9, 1);") {
+    return argument("std::vector<int> v; " + Call + Launch, "int draw(); void tree(std::vector<int> &u, int deep, int more) { u.push_back(deep); " + Body + " }\n");
+  };
+  EXPECT_EQ(grown("if (deep) tree(u, deep - 1, more);"), 10);
+  EXPECT_EQ(grown("if (deep > 0) { tree(u, deep - 1, 0); tree(u, deep - 1, 1); }"), 1023);
+  EXPECT_EQ(grown("if (deep == 0) { return; } tree(u, deep - 1, more); tree(u, deep - 1, more);"), 1023);
+  EXPECT_EQ(grown("if (deep < more) { tree(u, deep + 1, more); tree(u, deep + 1, more); }", "for (int t = 0; t < 10; ++t) tree(v, 0, 4);"), 310);
+  // Of a half, after two levels.
+  EXPECT_EQ(grown("if (deep < 2 || (deep < 6 && draw() % 4 < 2)) { tree(u, deep + 1, more); tree(u, deep + 1, more); }", "tree(v, 0, 0);"), 23);
+  EXPECT_EQ(grown("if (deep < 4 && draw() % 4 != 0) tree(u, deep + 1, more), tree(u, deep + 1, more);", "tree(v, 0, 0);"), 13);
+  EXPECT_EQ(grown("if (draw()) { tree(u, deep / 2, more); tree(u, deep / 2, more); }"), std::nullopt);
+  EXPECT_EQ(grown("if (deep) for (int i = 0; i < 3; ++i) tree(u, deep - 1, more);"), std::nullopt);
+  EXPECT_EQ(grown("tree(u, deep - 1, more);"), std::nullopt); // without an end
 }
 
 TEST(Launches, addUpWhatLoopsAddUp) {
