@@ -177,6 +177,45 @@ void WarpMemory::atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lan
   });
 }
 
+void WarpMemory::remember(uint32_t Mask, const Lanes &Address) {
+  const Origin From = originOf(Address[unsigned(std::countr_zero(Mask))]);
+  if (!From.Array)
+    return;
+  Elements *Of = nullptr;
+  for (Elements &E : Visited)
+    if (E.Base == From.Base)
+      Of = &E;
+  if (!Of)
+    Of = &Visited.emplace_back(Elements{From.Base, 0, {}});
+  forLanes(Mask, [&](unsigned L) { Of->Address[L] = Address[L]; });
+  Of->Mask |= Mask;
+}
+
+bool WarpMemory::staysInElements(uint32_t Mask, const Lanes &Address) const {
+  const Origin From = originOf(Address[unsigned(std::countr_zero(Mask))]);
+  if (!From.Array || !From.Array->RecordBytes)
+    return false;
+  const Elements *Of = nullptr;
+  for (const Elements &E : Visited)
+    if (E.Base == From.Base)
+      Of = &E;
+  if (!Of || (Mask & ~Of->Mask))
+    return false;
+  auto element = [&](uint64_t At) -> std::optional<uint64_t> {
+    const Origin Of = At >> RangeBits == From.Range ? From : originOf(At);
+    const std::optional<uint64_t> Offset = Of.Array && Of.Base == From.Base ? sourceOffset(At, Of) : std::nullopt;
+    return Offset ? std::optional(*Offset / From.Array->RecordBytes) : std::nullopt;
+  };
+  bool Stays = true;
+  forLanes(Mask, [&](unsigned L) {
+    if (!Stays)
+      return;
+    const std::optional<uint64_t> Here = element(Address[L]);
+    Stays = Here && Here == element(Of->Address[L]);
+  });
+  return Stays;
+}
+
 /// What a program makes of data that lie in order need not: hashes.
 static bool isScattered(uint32_t Mask, const Lanes &Address, uint64_t Elements) {
   uint64_t Low = ~0ull, High = 0;
@@ -205,8 +244,11 @@ bool WarpMemory::access(const MicroOp &Op, uint32_t Mask, RegisterFile &R, Reque
   Out.Mask = Mask;
   Out.Mem = Where;
   const bool FromData = (R.Unknown[Op.Address] & Mask) != 0;
+  const bool Elsewhere = FromData && !staysInElements(Mask, Address);
+  if (Where == Space::Global && !FromData)
+    remember(Mask, Address);
   const ArrayPlace *Array = FromData && Facts.LocalData ? arrayBehind(Address[unsigned(std::countr_zero(Mask))]) : nullptr;
-  Out.DependsOnLoad = FromData && (!Facts.LocalData || isScattered(Mask, Address, Array && Array->Elements ? Array->Elements : Facts.Elements));
+  Out.DependsOnLoad = Elsewhere && (!Facts.LocalData || isScattered(Mask, Address, Array && Array->Elements ? Array->Elements : Facts.Elements));
   if (Where == Space::Global && (FromData || !knowsNothing()))
     keepInside(Mask, Address);
 

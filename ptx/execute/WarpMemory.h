@@ -73,6 +73,10 @@ private:
   std::optional<KnownInteger> known(uint64_t Address) const;
   /// The same as an index that \p Op loads; \p Known is at most guessed.
   std::optional<uint64_t> placed(const KnownInteger &Known, const MicroOp &Op, unsigned Part, uint64_t Address) const;
+  /// Elements of the array that \p Address, none of them from data, lie in.
+  void remember(uint32_t Mask, const Lanes &Address);
+  /// Data only say where in its element a lane goes on, `p[i].x[p[i].kind]`.
+  bool staysInElements(uint32_t Mask, const Lanes &Address) const;
   void load(const MicroOp &Op, const Request &Loading, RegisterFile &R);
   void store(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, const RegisterFile &R);
   void atomic(const MicroOp &Op, Space Where, uint32_t Mask, const Lanes &Address, RegisterFile &R);
@@ -82,6 +86,13 @@ private:
   const uint64_t WarpId;
   WordStore Local, Parameter, Shared;
   std::vector<const KnownObject *> Symbols; ///< of AddressMap::symbols
+  /// Where each lane was last in one array, by an address that is not from data.
+  struct Elements {
+    uint64_t Base; ///< of its Origin
+    uint32_t Mask; ///< lanes that were there
+    Lanes Address;
+  };
+  std::vector<Elements> Visited;
   bool MeanRuns = false;
   uint64_t Atomics = 0; ///< so far; each returns something new
 };

@@ -1036,6 +1036,49 @@ TEST(Execute, IntegersThatAreKnown) {
   Check(K.run(L).Requests[1].Address);
 }
 
+TEST(Execute, SubscriptsInARecordAreNoRandomAccess) {
+  // p[i].x; p[i].w[kind[i]]: w is four floats at byte 8 of 24.
+  Module M = parsed(R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 .ptr .global k_param_0, .param .u64 .ptr .global k_param_1)
+{
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<12>;
+  .reg .f32 %f<3>;
+  ld.param.u64 %rd1, [k_param_0];
+  ld.param.u64 %rd2, [k_param_1];
+  mov.u32 %r1, %tid.x;
+  mul.wide.s32 %rd3, %r1, 4;
+  add.s64 %rd4, %rd2, %rd3;
+  ld.global.u32 %r5, [%rd4];
+  mul.wide.s32 %rd5, %r1, 24;
+  add.s64 %rd6, %rd1, %rd5;
+  ld.global.f32 %f1, [%rd6];
+  mul.wide.s32 %rd7, %r5, 4;
+  add.s64 %rd8, %rd6, %rd7;
+  ld.global.f32 %f2, [%rd8+8];
+  ret;
+}
+)");
+  Kernel K(*M.find("k"));
+  LaunchFacts L;
+  ArrayPlace Records{24 * 1000, 24, 24, {}, 1000, 24};
+  for (uint32_t I = 0; I < 24; ++I)
+    Records.Source.push_back(I);
+  L.Arrays = {{Records}};
+  EXPECT_TRUE(K.run(L).Requests.at(2).DependsOnLoad) << "any integers";
+  L.Known = {nullptr, [](uint64_t) { return std::optional(KnownInteger{4, false, false, true}); }};
+  WarpTrace T = K.run(L);
+  ASSERT_EQ(T.Requests.size(), 3u);
+  EXPECT_FALSE(T.Requests[2].DependsOnLoad);
+  std::set<uint64_t> Subscripts;
+  for (unsigned Lane = 0; Lane < 32; ++Lane)
+    Subscripts.insert((T.Requests[2].Address[Lane] - T.Requests[1].Address[Lane] - 8) / 4);
+  EXPECT_EQ(Subscripts, (std::set<uint64_t>{0, 1, 2, 3}));
+}
+
 /// The addresses of the gather when the field at byte 4 of 16, an index, lies \p Apart bytes after the next one's.
 static std::array<uint64_t, 32> gathered(unsigned Apart, unsigned Offset, ArrayPlace Place) {
   std::string Text = Gather; // its indices are those of parameter 1
