@@ -2,6 +2,7 @@
 #include "analysis/cost/Atomics.h"
 
 #include "analysis/cost/SortedNumbers.h"
+#include "ptx/execute/AddressMap.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -9,6 +10,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
 
 using namespace llvm;
 
@@ -83,35 +85,6 @@ double atomicLines(ArrayRef<std::vector<uint64_t>> Lines) {
   return Same > 0 ? Pairs / Same : std::numeric_limits<double>::infinity();
 }
 
-/// Ascending lines that the atomics of \p W go to.
-static std::vector<uint64_t> linesOfAtomics(const ptx::Function &F, const WarpFootprint &W) {
-  std::vector<uint64_t> Lines;
-  for (const RequestFootprint &R : W.Requests)
-    if (isAtomic(F.Body[R.Instruction]))
-      for (const SectorTouch &T : W.touches(R))
-        Lines.push_back(lineOf(T.Sector));
-  sortOnce(Lines);
-  return Lines;
-}
-
-double atomicLinesAtATime(const ptx::Function &F, const WarpRunner &Runner, uint64_t BlocksAtATime) {
-  if (none_of(F.Body, isAtomic))
-    return std::numeric_limits<double>::infinity();
-  constexpr unsigned Warps = 24; // 276 pairs
-  ptx::ExecuteLimits Limits;
-  Limits.MaxRequests = 100;
-  const uint64_t Window = std::min(BlocksAtATime, Runner.blocks()), First = (Runner.blocks() - Window) / 2;
-  std::vector<std::vector<uint64_t>> Lines;
-  for (uint64_t K = 1; K <= Warps; ++K) {
-    const uint64_t Block = First + scattered(K) % Window;
-    const unsigned Warp = scattered(K + Warps) % Runner.warpsPerBlock();
-    Lines.push_back(linesOfAtomics(F, Runner.footprint(Block, Warp, Limits)));
-    if (Lines.back().empty())
-      Lines.pop_back();
-  }
-  return Lines.empty() ? std::numeric_limits<double>::infinity() : atomicLines(Lines);
-}
-
 double busiestSlice(double Lines) {
   // Two lines in a row share a slice, and of eight in a row four do. Many are spread as if at random.
   constexpr double Slices = 96;
@@ -119,6 +92,51 @@ double busiestSlice(double Lines) {
     return 1 / Slices;
   double Mean = Lines / Slices, Few = std::max(std::min(Lines, 2.0), std::min(Lines / 2, 4.0));
   return std::max(Few, Mean + 2.3 * std::sqrt(Mean)) / std::max(Lines, 1.0);
+}
+
+namespace {
+
+/// What goes to one array.
+struct OfArray {
+  std::vector<std::vector<uint64_t>> Lines; ///< by warp, ascending
+  double Sectors = 0;
+};
+
+} // namespace
+
+double busiestSlice(const ptx::Function &F, const WarpRunner &Runner, uint64_t BlocksAtATime) {
+  if (none_of(F.Body, isAtomic))
+    return 0;
+  constexpr unsigned Warps = 24; // 276 pairs
+  ptx::ExecuteLimits Limits;
+  Limits.MaxRequests = 100;
+  const uint64_t Window = std::min(BlocksAtATime, Runner.blocks()), First = (Runner.blocks() - Window) / 2;
+  std::map<uint64_t, OfArray> Arrays;
+  double Sectors = 0;
+  for (uint64_t K = 1; K <= Warps; ++K) {
+    const uint64_t Block = First + scattered(K) % Window;
+    const unsigned Warp = scattered(K + Warps) % Runner.warpsPerBlock();
+    const WarpFootprint W = Runner.footprint(Block, Warp, Limits);
+    std::map<uint64_t, std::vector<uint64_t>> Lines;
+    for (const RequestFootprint &R : W.Requests)
+      if (isAtomic(F.Body[R.Instruction]))
+        for (const SectorTouch &T : W.touches(R)) {
+          const uint64_t Array = T.Sector * SectorBytes >> ptx::RangeBits;
+          Lines[Array].push_back(lineOf(T.Sector));
+          ++Arrays[Array].Sectors;
+          ++Sectors;
+        }
+    for (auto &[Array, Here] : Lines) {
+      sortOnce(Here);
+      Arrays[Array].Lines.push_back(std::move(Here));
+    }
+  }
+  // A slice that has most of one array has the mean of the others.
+  const double Mean = busiestSlice(std::numeric_limits<double>::infinity());
+  double Busiest = Mean;
+  for (const auto &[Array, Of] : Arrays)
+    Busiest = std::max(Busiest, std::lerp(Mean, busiestSlice(atomicLines(Of.Lines)), Of.Sectors / Sectors));
+  return Busiest;
 }
 
 } // namespace restride::cost

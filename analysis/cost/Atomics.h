@@ -23,10 +23,10 @@ double atomicOperations(const ptx::Instruction &I, const ptx::Request &R);
 /// ascending \p Lines, have in common. Infinite where they have none.
 double atomicLines(llvm::ArrayRef<std::vector<uint64_t>> Lines);
 
-/// Lines that the atomics of blocks which run at a time go to. \p BlocksAtATime of the whole GPU.
-double atomicLinesAtATime(const ptx::Function &F, const WarpRunner &Runner, uint64_t BlocksAtATime);
-
 /// Share of evenly spread operations on \p Lines that goes to the slice of L2 that gets most.
 double busiestSlice(double Lines);
+
+/// The same of the atomics of blocks that run at a time, \p BlocksAtATime of the whole GPU; each array by itself. 0: there are none.
+double busiestSlice(const ptx::Function &F, const WarpRunner &Runner, uint64_t BlocksAtATime);
 
 } // namespace restride::cost

@@ -212,7 +212,7 @@ static KernelCost costAsGiven(const ptx::Module &M, const Code &Kernel, const Ke
   DramTraffic D = dramTraffic(F, Runner, S, R, G, L.Facts, std::max(1.0, double(L.Calls)), Limits);
 
   WarpDemand W = warpDemand(F, S, R, D, G);
-  W.Atomics *= busiestSlice(atomicLinesAtATime(F, Runner, Resident * uint64_t(G.Sms)));
+  W.Atomics *= busiestSlice(F, Runner, Resident * uint64_t(G.Sms));
   std::vector<double> Latency = loadLatencies(F, R, D, G);
   std::vector<double> Paths = criticalPaths(F, S.Flow, Latency, G);
   for (CfgNode &N : S.Cfg.Nodes)

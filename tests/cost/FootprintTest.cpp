@@ -253,16 +253,30 @@ TEST(Dram, LaterTripsFindWhatTheFirstFetched) {
   EXPECT_NEAR(Cut / Whole, 1, 0.3);
 }
 
+/// Share of the busiest slice where a thousand blocks of 256 run at a time.
+double busiest(const std::string &Body) {
+  Launched K(threads(Body));
+  return busiestSlice(K.f(), *K.Runner, 1056);
+}
+
 TEST(Atomics, NeighbouringBlocksMeetAtATime) {
-  // All of 2^Shift threads in a row add to one word. At a time a thousand blocks of 256 run.
-  auto lines = [](unsigned Shift) {
-    Launched K(threads("shr.u32 %r5, %r1, " + std::to_string(Shift) + ";\nmul.wide.u32 %rd2, %r5, 4;\nadd.s64 %rd3, %rd1, %rd2;\n"
-                       "red.global.add.u32 [%rd3], 1;\n"));
-    return atomicLinesAtATime(K.f(), *K.Runner, 1056);
+  // All of 2^Shift threads in a row add to one word.
+  auto shared = [](unsigned Shift) {
+    return busiest("shr.u32 %r5, %r1, " + std::to_string(Shift) + ";\nmul.wide.u32 %rd2, %r5, 4;\nadd.s64 %rd3, %rd1, %rd2;\n"
+                   "red.global.add.u32 [%rd3], 1;\n");
   };
-  EXPECT_EQ(lines(25), 1);
-  EXPECT_NEAR(lines(8), 1056 * 4 / 128, 30);
-  EXPECT_GT(lines(5), 200);
+  EXPECT_EQ(shared(25), 1);
+  EXPECT_NEAR(shared(8), busiestSlice(1056 * 4 / 128), 0.1);
+  EXPECT_LT(shared(5), busiestSlice(200));
+  EXPECT_EQ(busiest("st.global.u32 [%rd1], %r1;\n"), 0);
+}
+
+TEST(Atomics, AFewOfOneArrayMeetBesideManyOfAnother) {
+  // 32 lines of its own, and one of a counter that is always the same.
+  const std::string Own = "mul.wide.u32 %rd2, %r1, 128;\nadd.s64 %rd3, %rd1, %rd2;\nred.global.add.u32 [%rd3], 1;\n",
+                    Counter = "add.s64 %rd4, %rd1, 1099511627776;\nred.global.add.u32 [%rd4], 1;\n";
+  const double Mean = busiest(Own);
+  EXPECT_NEAR(busiest(Own + Counter), Mean + (1 - Mean) / 33, 1e-9);
 }
 
 TEST(Reuse, RequestsToL2AreOfOneLineEach) {
