@@ -8,6 +8,9 @@ using namespace clang;
 
 namespace restride {
 
+/// What the pointer \p P points to; null for any other parameter.
+static QualType elementBehind(const ParmVarDecl *P) { return P->getType()->isPointerType() ? P->getType()->getPointeeType() : QualType(); }
+
 /// An integer of each element of \p ElementBytes.
 static Fill nearItsPlace(uint64_t ElementBytes) {
   Fill F;
@@ -40,7 +43,7 @@ static std::optional<Fill> fillByOrigin(const FieldDecl *Member, uint64_t Record
 /// Adds what \p Each says of an integer member of the record behind \p P of whose value \p Known says nothing.
 static void forUnknown(const ParmVarDecl *P, std::vector<Fill> &Known, ASTContext &Context,
                        llvm::function_ref<std::optional<Fill>(const FieldDecl *, uint64_t)> Each, std::string &Names) {
-  const QualType Element = P->getType()->isPointerType() ? P->getType()->getPointeeType() : QualType();
+  const QualType Element = elementBehind(P);
   const RecordDecl *Record = Element.isNull() || Element->isDependentType() || Element->isIncompleteType() ? nullptr : Element->getAsRecordDecl();
   if (!Record)
     return;
@@ -79,7 +82,7 @@ std::string addFillsByExtent(const ParmVarDecl *P, std::vector<Fill> &Known, con
     const std::optional<uint64_t> Extent = extent(F);
     return Extent ? std::optional(below(*Extent, RecordBytes)) : std::nullopt;
   }, Names);
-  const QualType Element = P->getType()->isPointerType() ? P->getType()->getPointeeType() : QualType();
+  const QualType Element = elementBehind(P);
   if (const std::optional<uint64_t> Extent = extent(P); Extent && llvm::all_of(Known, [](const Fill &One) { return One.Shuffled; }) && !Element.isNull() && Element->isIntegerType()) {
     const uint64_t Bytes = Context.getTypeSizeInChars(Element).getQuantity();
     Known.push_back(below(*Extent, Bytes));
@@ -118,7 +121,7 @@ static void findLookedUp(const Stmt *Index, LookedUp &Out, unsigned Depth = 0) {
 }
 
 std::optional<Fill> fillOfPlainArray(const ParmVarDecl *P, const ValueDecl *Source, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
-  const QualType Element = P->getType()->isPointerType() ? P->getType()->getPointeeType() : QualType();
+  const QualType Element = elementBehind(P);
   const auto Writes = Host.Writes.find(Source);
   const unsigned Key = P->getLocation().getRawEncoding();
   if (!Facts.Subscripts.count(Key) || Facts.Bounds.count(Key) || Element.isNull() || !Element->isIntegerType() || Context.getTypeSize(Element) < 32 || Writes == Host.Writes.end() || Host.Unclear.count(Source) ||

@@ -188,10 +188,9 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
                 Context.hasSameUnqualifiedType(To->getPointeeType(), E->getType().getNonReferenceType()->getPointeeType());
     if (Same && isa<ImplicitCastExpr>(Cast))
       return pointer(Cast, P);
-    if (E->getType()->isVoidPointerType() && To->isVoidPointerType())
-      if (const ExplicitCastExpr *Cast = typedBy(E, Context))
-        return typed(Cast, E, P);
     if (To->isVoidPointerType()) {
+      if (const ExplicitCastExpr *Typed = E->getType()->isVoidPointerType() ? typedBy(E, Context) : nullptr)
+        return typed(Typed, E, P);
       // Only the runtime's calls and null tests may see an untyped pointer.
       const Expr *Outer = Cast;
       const Stmt *Above = parent(Outer);

@@ -181,25 +181,17 @@ void WarpMemory::remember(uint32_t Mask, const Lanes &Address) {
   const Origin From = originOf(Address[unsigned(std::countr_zero(Mask))]);
   if (!From.Array)
     return;
-  Elements *Of = nullptr;
-  for (Elements &E : Visited)
-    if (E.Base == From.Base)
-      Of = &E;
-  if (!Of)
-    Of = &Visited.emplace_back(Elements{From.Base, 0, {}});
-  forLanes(Mask, [&](unsigned L) { Of->Address[L] = Address[L]; });
-  Of->Mask |= Mask;
+  Elements &Last = Visited[From.Base];
+  forLanes(Mask, [&](unsigned L) { Last.Address[L] = Address[L]; });
+  Last.Mask |= Mask;
 }
 
 bool WarpMemory::staysInElements(uint32_t Mask, const Lanes &Address) const {
   const Origin From = originOf(Address[unsigned(std::countr_zero(Mask))]);
   if (!From.Array || !From.Array->RecordBytes)
     return false;
-  const Elements *Of = nullptr;
-  for (const Elements &E : Visited)
-    if (E.Base == From.Base)
-      Of = &E;
-  if (!Of || (Mask & ~Of->Mask))
+  const auto Last = Visited.find(From.Base);
+  if (Last == Visited.end() || (Mask & ~Last->second.Mask))
     return false;
   auto element = [&](uint64_t At) -> std::optional<uint64_t> {
     const Origin Of = At >> RangeBits == From.Range ? From : originOf(At);
@@ -211,7 +203,7 @@ bool WarpMemory::staysInElements(uint32_t Mask, const Lanes &Address) const {
     if (!Stays)
       return;
     const std::optional<uint64_t> Here = element(Address[L]);
-    Stays = Here && Here == element(Of->Address[L]);
+    Stays = Here && Here == element(Last->second.Address[L]);
   });
   return Stays;
 }

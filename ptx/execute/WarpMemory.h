@@ -88,11 +88,10 @@ private:
   std::vector<const KnownObject *> Symbols; ///< of AddressMap::symbols
   /// Where each lane was last in one array, by an address that is not from data.
   struct Elements {
-    uint64_t Base; ///< of its Origin
-    uint32_t Mask; ///< lanes that were there
-    Lanes Address;
+    uint32_t Mask = 0; ///< lanes that were there
+    Lanes Address{};
   };
-  std::vector<Elements> Visited;
+  std::map<uint64_t, Elements> Visited; ///< by Base of their Origin
   bool MeanRuns = false;
   uint64_t Atomics = 0; ///< so far; each returns something new
 };
