@@ -236,8 +236,11 @@ private:
     if (!D || !D->hasDefinition() || D->isDependentType() || D->getDefinition()->isInvalidDecl() || Depth > 4)
       return;
     for (const FieldDecl *F : D->getDefinition()->fields())
-      if (std::optional<NodeId> Node = Graph.node(F))
+      if (std::optional<NodeId> Node = Graph.node(F)) {
         Graph.facts(*Node).Kernels.push_back(at(Inside, F));
+        if (Graph.facts(*Node).Several)
+          Graph.refuse(*Node, F->getLocation(), "'" + F->getName().str() + "' is an array of pointers that a kernel gets");
+      }
       else if (!F->getType()->isPointerType())
         memberPointers(F->getType(), F->getType()->isRecordType() ? at(Inside, F) : KernelParameter{Inside.Kernel}, Depth + 1);
   }

@@ -4,6 +4,8 @@
 #include "analysis/program/Objects.h"
 #include "analysis/program/UnitVisitor.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
+
 using namespace clang;
 
 namespace restride {
@@ -52,6 +54,16 @@ public:
       Initialised.push_back(P);
     return true;
   }
+  bool VisitCXXForRangeStmt(CXXForRangeStmt *Loop) override {
+    const Expr *Range = inTemplate() || !Loop->getRangeInit() ? nullptr : Loop->getRangeInit()->IgnoreParens();
+    std::optional<NodeId> Array = Range && isa<DeclRefExpr, MemberExpr>(Range) ? Graph.node(Range) : std::nullopt;
+    std::optional<NodeId> One = Array && Graph.facts(*Array).Several ? Graph.node(Loop->getLoopVariable()) : std::nullopt;
+    if (One) {
+      Graph.unite(*Array, *One);
+      Entries.insert(Loop->getLoopVariable());
+    }
+    return true;
+  }
   bool VisitInitListExpr(InitListExpr *L) override {
     Classifier.enter(functionAround(Function));
     if (!inTemplate())
@@ -88,17 +100,11 @@ public:
   void finish() {
     for (const VarDecl *V : Initialised) {
       std::optional<NodeId> Node = Graph.node(V);
-      if (!Node || U.Facts.Aliases.count(V) || Graph.facts(*Node).Sites.declared())
+      if (!Node || U.Facts.Aliases.count(V) || Entries.count(V) || Graph.facts(*Node).Sites.declared())
         continue;
       const Expr *Init = isa<ParmVarDecl>(V) ? cast<ParmVarDecl>(V)->getDefaultArg() : V->getInit();
-      if (const InitListExpr *L = dyn_cast<InitListExpr>(Init)) {
-        if (L->getNumInits() == 0)
-          continue;
-        Init = L->getInit(0);
-      }
       Classifier.enter(functionAround(V->getDeclContext()));
-      if (!isa<ImplicitValueInitExpr>(Init))
-        Classifier.flowInto(*Node, Init);
+      Classifier.flowInto(*Node, Init);
     }
     Classifier.readMethods();
   }
@@ -151,6 +157,7 @@ private:
   UseClassifier Classifier;
   ObjectClassifier Objects;
   std::vector<const VarDecl *> Initialised;
+  llvm::SmallPtrSet<const VarDecl *, 4> Entries; ///< of arrays of pointers, one after the other
 };
 
 } // namespace

@@ -30,11 +30,12 @@ static TypeLoc pointeeName(TypeLoc T) {
   if (AdjustedTypeLoc A = T.getAs<AdjustedTypeLoc>())
     T = A.getOriginalLoc();
   T = T.getUnqualifiedLoc();
-  if (ArrayTypeLoc A = T.getAs<ArrayTypeLoc>())
-    return A.getElementLoc().getUnqualifiedLoc();
+  const ArrayTypeLoc A = T.getAs<ArrayTypeLoc>();
+  if (A)
+    T = A.getElementLoc().getUnqualifiedLoc();
   if (PointerTypeLoc P = T.getAs<PointerTypeLoc>())
     return P.getPointeeLoc().getUnqualifiedLoc();
-  return T.getAs<AutoTypeLoc>();
+  return A ? T : T.getAs<AutoTypeLoc>();
 }
 
 /// "geo::" of a record in geo.
@@ -190,7 +191,7 @@ std::optional<Declaration> DeclarationTable::declaration(const std::vector<const
       bool Array = Graph.facts(*N).Sites.declared();
       if (Array && (Group.size() > 1 || Name->Begin != At || !View.text({Name->End, One.Text.End}).trim().starts_with("[")))
         return Refuse(Group.size() > 1 ? "declares other variables too; give the array a declaration of its own" : "is too unusual to take apart");
-      if (Array || View.text({Name->End, One.Text.End}).starts_with("["))
+      if (Array || (!F.Several && View.text({Name->End, One.Text.End}).starts_with("[")))
         One.Suffix = Range{Name->End, One.Text.End};
     }
     At = One.Text.End;

@@ -24,6 +24,12 @@ const CXXRecordDecl *trackedPointee(QualType T, const SourceView &View) {
   return T->isPointerType() ? userRecord(T->getPointeeType(), View) : nullptr;
 }
 
+const CXXRecordDecl *pointersTo(const ValueDecl *D, const SourceView &View) {
+  const ConstantArrayType *Array = D->getASTContext().getAsConstantArrayType(D->getType());
+  const bool OnDevice = D->hasAttr<CUDADeviceAttr>() || D->hasAttr<CUDAConstantAttr>() || D->hasAttr<CUDASharedAttr>();
+  return Array && !OnDevice && Array->getElementType()->isPointerType() ? trackedPointee(Array->getElementType(), View) : nullptr;
+}
+
 /// A parameter `T &` of a free function. Where a copy does as well the callers
 /// pass one, and the function stays as it is.
 static const CXXRecordDecl *trackedReferent(const ValueDecl *D, const SourceView &View) {
@@ -202,14 +208,16 @@ std::optional<NodeId> Flow::node(const ValueDecl *D) {
     Pointee = Untyped.lookup(V);
   const CXXRecordDecl *Referent = Pointee ? nullptr : trackedReferent(D, *View);
   const CXXRecordDecl *Array = Pointee || Referent ? nullptr : declaredArrayOf(D, *View);
-  if (!Pointee && !Referent && !Array)
+  const CXXRecordDecl *Several = Pointee || Referent || Array ? nullptr : pointersTo(D, *View);
+  if (!Pointee && !Referent && !Array && !Several)
     return std::nullopt;
-  NodeId Node = declared(D, record(Pointee ? Pointee : Referent ? Referent : Array));
+  NodeId Node = declared(D, record(Pointee ? Pointee : Referent ? Referent : Array ? Array : Several));
   if (Array)
     Facts[Node].Sites.Lives = D->hasAttr<CUDASharedAttr>()     ? Memory::Shared
                               : D->hasAttr<CUDAConstantAttr>() ? Memory::Constant
                                                                : Memory::Global;
   Facts[Node].ToElement = Referent != nullptr;
+  Facts[Node].Several = Several != nullptr;
   return Node;
 }
 

@@ -49,6 +49,7 @@ struct NodeFacts {
   unsigned Instance = 0;  ///< of Owner
   bool Declared = false;  ///< a variable, parameter or member
   bool ToElement = false; ///< a reference to an element
+  bool Several = false;   ///< an array of pointers, which all point into the same array of records
   bool Modified = false;  ///< a parameter that changes
   bool Null = false;      ///< an argument that is a null pointer
   std::string Shared;     ///< why several arrays that its function gets are one
@@ -96,6 +97,9 @@ struct TrackedRecord {
 /// The record behind a `T *`, `const T *`, `T *&` or `T *` array parameter that is worth
 /// tracking: a class the user wrote. nullptr for anything else.
 const clang::CXXRecordDecl *trackedPointee(clang::QualType T, const SourceView &View);
+
+/// The same behind `T *p[2]`, where p is no parameter and not in device memory.
+const clang::CXXRecordDecl *pointersTo(const clang::ValueDecl *D, const SourceView &View);
 
 /// Structs that hold tracked pointers have their members told apart object by
 /// object where every use of every object is understood (Objects.h). One such
@@ -152,7 +156,8 @@ public:
   /// The node of a variable, parameter or member of tracked pointer type, of a
   /// reference parameter that is bound to elements, or of a declared array.
   std::optional<NodeId> node(const clang::ValueDecl *D);
-  /// The node that \p E names: a variable's, or a member's in its object.
+  /// The node that \p E names: a variable's, or a member's in its object; with a subscript behind it that of an array of
+  /// pointers.
   std::optional<NodeId> node(const clang::Expr *E);
   /// The struct type of objects whose members may be told apart: one with
   /// tracked pointers, and plain data besides. Null for any other.

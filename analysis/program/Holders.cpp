@@ -25,7 +25,8 @@ const CXXRecordDecl *Flow::holder(const CXXRecordDecl *D) {
     return nullptr;
   auto [At, New] = IsHolder.try_emplace(D, false);
   if (New)
-    At->second = View->isUserCode(D->getLocation()) && isPlain(D) && llvm::any_of(D->fields(), [&](const FieldDecl *F) { return node(F).has_value(); });
+    At->second = View->isUserCode(D->getLocation()) && isPlain(D) && llvm::any_of(D->fields(), [&](const FieldDecl *F) { return node(F).has_value(); }) &&
+                 llvm::none_of(D->fields(), [&](const FieldDecl *F) { return pointersTo(F, *View) != nullptr; });
   return At->second ? D : nullptr;
 }
 
@@ -70,6 +71,11 @@ std::vector<NodeId> Flow::members(const ValueDecl *Object) {
 std::optional<NodeId> Flow::node(const Expr *E) {
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
     return node(R->getDecl());
+  if (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(E)) {
+    const Expr *Base = A->getBase()->IgnoreParenImpCasts();
+    std::optional<NodeId> Array = isa<DeclRefExpr, MemberExpr>(Base) ? node(Base) : std::nullopt;
+    return Array && Facts[*Array].Several ? Array : std::nullopt;
+  }
   const MemberExpr *M = dyn_cast<MemberExpr>(E);
   std::optional<NodeId> Member = M ? node(M->getMemberDecl()) : std::nullopt;
   const FieldDecl *F = Member ? dyn_cast<FieldDecl>(M->getMemberDecl()) : nullptr;

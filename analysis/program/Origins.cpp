@@ -34,6 +34,13 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
       Graph.unite(Node, *Other);
     return Other.has_value();
   };
+  if (const InitListExpr *L = dyn_cast<InitListExpr>(E)) {
+    for (const Expr *Init : L->inits())
+      flowInto(Node, Init);
+    return;
+  }
+  if (isa<ImplicitValueInitExpr>(E))
+    return;
   if (E->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull)) {
     if (std::optional<Range> R = View.range(Source->getSourceRange()))
       Graph.facts(Node).Sites.Nulls.push_back({*R});
@@ -79,6 +86,8 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
     return;
   if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && Tracked(M->getMemberDecl()))
     return;
+  if (std::optional<NodeId> Entry = isa<ArraySubscriptExpr>(E) ? Graph.node(E) : std::nullopt)
+    return Graph.unite(Node, *Entry);
   if (const CallExpr *C = dyn_cast<CallExpr>(E); C && exchangedWith(C))
     return flowInto(Node, C->getArg(0));
   if (const CallExpr *C = dyn_cast<CallExpr>(E); C && C->getDirectCallee())

@@ -6,6 +6,7 @@
 #include "analysis/program/Uses.h"
 
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
 #include "clang/Basic/SourceManager.h"
@@ -88,8 +89,28 @@ void UseClassifier::reference(const Expr *E, const ValueDecl *D) {
       Graph.facts(*Node).Modified |= isModified(Facts, V);
     if (Graph.facts(*Node).Sites.declared())
       return declaredArray(E, P);
+    if (Graph.facts(*Node).Several)
+      return entry(E, P);
     Graph.facts(*Node).ToElement ? element(E, P) : pointer(E, P);
   }
+}
+
+/// \p E names an array of pointers: one of them is a pointer like any other.
+void UseClassifier::entry(const Expr *E, Pointer P) {
+  const VarDecl *Variable = nullptr;
+  const Stmt *Above = parent(E, &Variable);
+  if (isa_and_nonnull<LambdaExpr>(Above)) // by reference: what it does with it is seen inside
+    return;
+  if (Variable && Variable->isImplicit()) // the range of a loop
+    return;
+  const CastExpr *Decay = dyn_cast_or_null<CastExpr>(Above);
+  const ArraySubscriptExpr *Entry = Decay && Decay->getCastKind() == CK_ArrayToPointerDecay ? dyn_cast_or_null<ArraySubscriptExpr>(parent(Decay)) : nullptr;
+  if (!Entry || Entry->getBase() != Decay)
+    return refuse(P, E->getExprLoc(), "the array of pointers is used as a whole; name one of its pointers");
+  if (Caller && (Caller->hasAttr<CUDAGlobalAttr>() || Caller->hasAttr<CUDADeviceAttr>()))
+    return refuse(P, E->getExprLoc(), "an array of pointers in device code; give each a name of its own");
+  P.Base = Entry;
+  pointer(Entry, P);
 }
 
 void UseClassifier::initialises(NodeId Node, const FieldDecl *Member, const Expr *Value) {
@@ -133,7 +154,7 @@ bool UseClassifier::isTracked(const Expr *E) {
   E = E->IgnoreParenImpCasts();
   if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E))
     return isTracked(C->getTrueExpr()) || isTracked(C->getFalseExpr());
-  if (isa<DeclRefExpr, MemberExpr>(E))
+  if (isa<DeclRefExpr, MemberExpr, ArraySubscriptExpr>(E))
     return Graph.node(E).has_value();
   const CallExpr *Call = dyn_cast<CallExpr>(E);
   return Call && Call->getDirectCallee() && Graph.result(Call->getDirectCallee());
@@ -146,6 +167,10 @@ static bool initialisesMember(const Expr *E, Flow &Graph, ASTContext &Context) {
     if (L && L->getSemanticForm())
       L = L->getSemanticForm();
     const CXXRecordDecl *Record = L ? L->getType()->getAsCXXRecordDecl() : nullptr;
+    if (L && L->getType()->isArrayType()) // of pointers
+      for (const DynTypedNode &Declared : Context.getParents(*L))
+        if (const VarDecl *V = Declared.get<VarDecl>())
+          return Graph.node(V).has_value();
     if (!Record || !Record->isAggregate() || Record->isUnion())
       continue;
     for (const FieldDecl *F : Record->fields())

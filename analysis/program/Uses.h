@@ -141,6 +141,7 @@ private:
   // Pointers.cpp
   void pointer(const clang::Expr *E, Pointer P);
   void mention(const clang::Expr *E, const Pointer &P);
+  void entry(const clang::Expr *E, Pointer P);
   void typed(const clang::ExplicitCastExpr *Cast, const clang::Expr *E, Pointer P);
   void nullStatement(const clang::BinaryOperator *Assignment, const Pointer &P);
   void pointerArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);

@@ -87,19 +87,18 @@ static void lookAgain(size_t I, Plan &Found, Report::Candidate &Described, const
 
 llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler) {
   Decision Out;
-  Out.Layouts.assign(In.P.Candidates.size(), catalogue().front());
-  for (size_t I = 0; I < In.P.Candidates.size(); ++I)
-    if (auto At = In.Settled.find(In.P.Candidates[I].Type.Name); At != In.Settled.end())
+  // Each is judged beside the others as the file has them, so that what was written is judged as it was before.
+  for (size_t I = 0; I < In.P.Candidates.size(); ++I) {
+    Out.Layouts.push_back(foundLayout(In, I));
+    if (auto At = In.Settled.find(In.P.Candidates[I].Type.Name); At != In.Settled.end() && Out.Layouts[I] == catalogue().front())
       Out.Layouts[I] = At->second;
+  }
   std::map<size_t, size_t> Tried; // candidate to its place in the report
   for (size_t I = 0; I < In.P.Candidates.size(); ++I) {
     const Candidate &C = In.P.Candidates[I];
     const Layout *Found = foundLayout(In, I);
-    if (!isWanted(C, In.O) || In.Settled.count(C.Type.Name)) {
-      if (Found != catalogue().front())
-        Out.Layouts[I] = Found;
+    if (!isWanted(C, In.O) || In.Settled.count(C.Type.Name))
       continue;
-    }
     Report::Candidate Described = describe(C, In.Names);
     Described.SourceLayout = Found->name().str();
     // What another configuration needs is not broken unasked.
@@ -113,13 +112,11 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
     }
     std::optional<StructRule> Rule = ruleFor(I, In.P, In.O);
     if (Rule && Rule->Layout == "keep") {
-      Out.Layouts[I] = Found;
       Described.Winner = Found->name().str();
       Out.Candidates.push_back(std::move(Described));
       continue;
     }
     if (Refused || In.O.List) {
-      Out.Layouts[I] = Found;
       Described.Outcome = Refused ? Report::Status::Refused : Report::Status::Kept;
       if (!Refused)
         for (const Layout *L : catalogue().drop_front())
@@ -151,8 +148,6 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
       Out.Layouts = Winner->Layouts;
     } else if (Rule) {
       return illegal(*Rule, Described.Refusals);
-    } else {
-      Out.Layouts[I] = Found;
     }
     if (!Rule)
       Tried[I] = Out.Candidates.size();

@@ -46,10 +46,10 @@ int main() {
   c<<<1, 1>>>(Sim::shared);
   D *d = nullptr;
   ::d<<<1, 1>>>(trailing(d));
-  E *e[2];
-  cudaMalloc(&e[0], 64 * sizeof(E));
+  E *e[2][2];
+  cudaMalloc(&e[0][1], 64 * sizeof(E));
   // CHECK-DAG: in.cu:{{.*}} refused: the pointer comes from an array of pointers; give each array a pointer of its own
-  ::e<<<1, 1>>>(e[0]);
+  ::e<<<1, 1>>>(e[0][1]);
   cudaMalloc(&beside, 64 * sizeof(G));
   g<<<1, 1>>>(beside);
   F *one, *other;
