@@ -36,6 +36,14 @@ struct Group {
   std::vector<const Call *> Calls;
 };
 
+Range placeOf(const NullValue &S) { return S.Whole; }
+Range placeOf(const PointerTest &S) { return S.Pointer; }
+Range placeOf(const SizeOf &S) { return S.Operand; }
+Range placeOf(const Alias &S) { return S.Declaration; }
+Range placeOf(const HostCall &S) { return S.Callee; }
+Range placeOf(const Respelling &S) { return S.Where; }
+template <typename SiteT> Range placeOf(const SiteT &S) { return S.Whole; }
+
 class Instancer {
 public:
   explicit Instancer(Flow &Graph) : Graph(Graph), Unions(Graph.unions().begin(), Graph.unions().end()) {
@@ -59,6 +67,12 @@ public:
       Waiting.erase(F);
       process(F, Recursive);
     }
+    for (NodeId N = 0; N < Graph.size(); ++N)
+      if (Graph.facts(N).Instance)
+        forSites(Graph.facts(N), [&](auto &S) {
+          if (!isWrittenAgain(placeOf(S)))
+            S.Instance = 0;
+        });
     return std::move(Out);
   }
 
@@ -140,14 +154,25 @@ private:
     return false;
   }
 
-  static void label(NodeFacts &F, unsigned Id) {
-    F.Instance = Id;
-    auto All = [Id](auto &Sites) {
+  /// Members of a class are used outside of it too, in code that stays one.
+  bool isWrittenAgain(Range Site) const {
+    return llvm::any_of(Out.Functions, [&](const FunctionInstances &F) {
+      return llvm::any_of(F.Texts, [&](const Range &Text) { return Text.contains(Site); });
+    });
+  }
+
+  template <typename FnT> static void forSites(NodeFacts &F, FnT Fn) {
+    auto All = [&](auto &Sites) {
       for (auto &S : Sites)
-        S.Instance = Id;
+        Fn(S);
     };
     All(F.Sites.Nulls), All(F.Sites.Tests), All(F.Sites.Sizes), All(F.Sites.Accesses), All(F.Sites.Aliases);
     All(F.Sites.Shifts), All(F.Sites.Arguments), All(F.Sites.MemberCalls), All(F.Sites.Calls), All(F.Sites.Respellings);
+  }
+
+  static void label(NodeFacts &F, unsigned Id) {
+    F.Instance = Id;
+    forSites(F, [Id](auto &S) { S.Instance = Id; });
   }
 
   Instance another(const std::string &F) {

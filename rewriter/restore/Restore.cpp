@@ -94,6 +94,30 @@ static std::vector<Edit> repeatedDeclarations(llvm::StringRef Text) {
   return Out;
 }
 
+/// Classes that were specialised because a handle took the record's pointer: the template says what they were.
+static std::vector<Edit> specialisations(const HandleUses &U) {
+  std::vector<Edit> Out;
+  auto Handle = [&](const TextToken &T) {
+    return llvm::any_of(U.Blocks, [&](const GeneratedBlock &B) { return B.Handle != B.Record && T == B.Handle; });
+  };
+  for (size_t I = 0; I < U.Tokens.size(); ++I) {
+    if (!U.isCode(I) || !U.is(I, "template") || !U.is(I + 1, "<") || !U.is(I + 2, ">") || !(U.is(I + 3, "class") || U.is(I + 3, "struct")))
+      continue;
+    size_t Open = I + 4;
+    while (Open < U.Tokens.size() && !U.is(Open, "{") && !U.is(Open, ";"))
+      ++Open;
+    const size_t Close = U.is(Open, "{") ? U.match(Open) : U.Tokens.size();
+    if (!U.is(Close + 1, ";") || llvm::none_of(U.Tokens.slice(Open, Close - Open), Handle))
+      continue;
+    llvm::StringRef Before = U.Text.take_front(U.Tokens[I].Where.Begin).rtrim(" \t");
+    Before.consume_back("\n");
+    Before.consume_back("\r");
+    Out.push_back({{unsigned(Before.size()), U.Tokens[Close + 1].Where.End}, {}});
+    I = Close;
+  }
+  return Out;
+}
+
 Rewritten compose(const Rewritten &First, const Sources &Between, Rewritten Second) {
   std::vector<Rewritten::Copy> Copies;
   for (const Rewritten::Copy &C : Second.Copies) {
@@ -116,6 +140,7 @@ llvm::Expected<Rewritten> restore(const Sources &Text, llvm::ArrayRef<GeneratedB
   std::vector<Edit> Edits = Uses.Edits;
   llvm::append_range(Edits, accessesBefore(Uses));
   llvm::append_range(Edits, callsBefore(Uses));
+  llvm::append_range(Edits, specialisations(Uses));
   dropInner(Edits);
   llvm::Expected<Rewritten> Out = applyEdits(Text, std::move(Edits));
   if (!Out)
