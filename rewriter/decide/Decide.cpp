@@ -85,6 +85,36 @@ static void lookAgain(size_t I, Plan &Found, Report::Candidate &Described, const
   addTrials(Described, All, In, I);
 }
 
+namespace {
+
+/// A candidate that was decided about.
+struct Decided {
+  size_t Place; ///< in the report
+  Plan Beside;  ///< the layouts that the others had
+};
+
+} // namespace
+
+/// What came later, or changed since, changed the kernels of what was decided before.
+static void settle(std::map<size_t, Decided> &All, Decision &Out, const DecideInput &In, VariantCompiler &Compiler) {
+  constexpr unsigned MostRounds = 3; // two arrays might want to change for each other for ever
+  for (unsigned Round = 0; Round < MostRounds; ++Round) {
+    bool Changed = false;
+    for (auto &[I, D] : All) {
+      bool Outdated = false;
+      for (const auto &[Other, Unused] : All)
+        Outdated |= Other != I && D.Beside[Other] != Out.Layouts[Other] && shareKernel(In.P.Candidates[I], In.P.Candidates[Other]);
+      if (!Outdated)
+        continue;
+      Changed = true;
+      D.Beside = Out.Layouts;
+      lookAgain(I, Out.Layouts, Out.Candidates[D.Place], In, Compiler);
+    }
+    if (!Changed)
+      return;
+  }
+}
+
 llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler) {
   Decision Out;
   // Each is judged beside the others as the file has them, so that what was written is judged as it was before.
@@ -93,7 +123,7 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
     if (auto At = In.Settled.find(In.P.Candidates[I].Type.Name); At != In.Settled.end() && Out.Layouts[I] == catalogue().front())
       Out.Layouts[I] = At->second;
   }
-  std::map<size_t, size_t> Tried; // candidate to its place in the report
+  std::map<size_t, Decided> Tried;
   for (size_t I = 0; I < In.P.Candidates.size(); ++I) {
     const Candidate &C = In.P.Candidates[I];
     const Layout *Found = foundLayout(In, I);
@@ -150,17 +180,11 @@ llvm::Expected<Decision> decide(const DecideInput &In, VariantCompiler &Compiler
       return illegal(*Rule, Described.Refusals);
     }
     if (!Rule)
-      Tried[I] = Out.Candidates.size();
+      Tried[I] = {Out.Candidates.size(), Out.Layouts};
     Out.Candidates.push_back(std::move(Described));
   }
-  // What came later changed the kernels of what was decided before.
-  for (const auto &[I, Place] : Tried) {
-    bool Changed = false;
-    for (const auto &[Later, Unused] : Tried)
-      Changed |= Later > I && Out.Layouts[Later] != foundLayout(In, Later) && shareKernel(In.P.Candidates[I], In.P.Candidates[Later]);
-    if (Changed && In.O.Layout.empty())
-      lookAgain(I, Out.Layouts, Out.Candidates[Place], In, Compiler);
-  }
+  if (In.O.Layout.empty())
+    settle(Tried, Out, In, Compiler);
   return Out;
 }
 
