@@ -141,7 +141,7 @@ static void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G
     return;
   double Scale = Weighted / Seen / S.Footprints.size();
   for (const WarpFootprint &W : S.Footprints) {
-    NumberMap Sectors, Granules, DirtyGranules, Parts;
+    NumberMap Sectors, Granules, DirtyGranules, Parts, Atomics;
     DenseMap<uint64_t, std::pair<uint32_t, unsigned>> Dirty; // sector: bytes written, requests
     for (const RequestFootprint &R : W.Requests) {
       if (!R.Random)
@@ -156,6 +156,8 @@ static void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G
         }
         if (!I.isStore()) {
           D.AtomicSectors += Scale;
+          if (Atomics.insert(T.Sector) && !Sectors.contains(T.Sector))
+            D.AtomicFetched += Scale;
           continue;
         }
         auto &[Bytes, Requests] = Dirty[T.Sector];
@@ -167,6 +169,7 @@ static void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G
     for (auto &[Sector, Writes] : Dirty)
       if (Writes.first != ~0u)
         D.PartialStoreSectors += Scale * Writes.second;
+    D.AtomicDistinct += Scale * Atomics.size();
     D.LoadSectors += Scale * Sectors.size();
     D.LoadGranules += Scale * Granules.size();
     D.DirtyGranules += Scale * DirtyGranules.size();

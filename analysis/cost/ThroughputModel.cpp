@@ -100,15 +100,17 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
   const RandomTraffic &Far = D.Random;
   // Beside what L2 takes for them: gathers from 36 to 256 MB took 0.85 to 1.16 of what this says.
   constexpr double HitShare = 0.5;
-  W.RandomHits = (HitShare * Far.LoadSectors + 2 * Far.AtomicSectors) * (1 - Far.MissShare);
+  // Of atomics on one sector the first one fetches it, and all are written back together.
+  const double AtomicTransfers = (Far.AtomicFetched + Far.AtomicDistinct) * Far.MissShare;
+  W.RandomHits = HitShare * Far.LoadSectors * (1 - Far.MissShare) + 2 * Far.AtomicSectors - AtomicTransfers;
   W.RandomGranules = (Far.LoadGranules + Far.DirtyGranules) * Far.MissShare;
   const double Loaded = std::lerp(Far.LoadGranules * G.DramGranule * Stream,
                                   Far.LoadSectors * G.RandomSectorCycles + Far.LoadGranules * G.RandomGranuleCycles,
                                   Far.LoadScatter);
   // What is partly written is read first, for each store.
   const double Stored = Far.DirtyGranules * G.WriteBackCycles +
-                        2 * (Far.PartialStoreSectors + Far.AtomicSectors) * G.RandomSectorCycles;
-  W.RandomCycles = Far.MissShare * (Loaded + Stored);
+                        2 * Far.PartialStoreSectors * G.RandomSectorCycles;
+  W.RandomCycles = Far.MissShare * (Loaded + Stored + Far.AtomicFetched * G.RandomGranuleCycles) + AtomicTransfers * G.RandomSectorCycles;
   W.Translations = Far.Translations;
   return W;
 }

@@ -68,12 +68,28 @@ static bool shortIndex(const Expr *E, std::vector<const VarDecl *> &Variables) {
   return true;
 }
 
+/// Names that are declared together go together.
+static bool allShort(const DeclStmt *Statement) {
+  return llvm::all_of(Statement->decls(), [](const Decl *D) {
+    const VarDecl *V = dyn_cast<VarDecl>(D);
+    const Expr *Init = V && V->getInit() ? V->getInit()->IgnoreParenImpCasts() : nullptr;
+    if (const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(Init); U && U->getOpcode() == UO_AddrOf)
+      Init = U->getSubExpr()->IgnoreParenImpCasts();
+    std::vector<const VarDecl *> Index;
+    if (const ArraySubscriptExpr *A = dyn_cast_or_null<ArraySubscriptExpr>(Init))
+      return shortIndex(A->getIdx(), Index);
+    const BinaryOperator *Sum = dyn_cast_or_null<BinaryOperator>(Init);
+    return Sum && Sum->isAdditiveOp() && shortIndex(Sum->getLHS()->getType()->isPointerType() ? Sum->getRHS() : Sum->getLHS(), Index);
+  });
+}
+
 /// The declaration of \p V, which becomes an index, where every use of \p V can name \p P
 /// itself: its index is short and keeps its value and its name up to the end of the block.
 std::optional<Range> UseClassifier::needless(const VarDecl *V, const DeclStmt *Statement, const Pointer &P) const {
   std::vector<const VarDecl *> Index;
   const CompoundStmt *Block = dyn_cast_or_null<CompoundStmt>(parentOf(Statement, Context));
-  if (Graph.scalars() || !Block || !P.Base || P.Terms.size() != 1 || P.Terms[0].Negative || !P.Terms[0].E || !shortIndex(P.Terms[0].E, Index))
+  if (Graph.scalars() || !Block || !P.Base || P.Terms.size() != 1 || P.Terms[0].Negative || !P.Terms[0].E || !shortIndex(P.Terms[0].E, Index) ||
+      (!Statement->isSingleDecl() && !allShort(Statement)))
     return std::nullopt;
   const SourceManager &Manager = View.sourceManager();
   for (const VarDecl *I : Index) {

@@ -43,14 +43,20 @@ const Expr *Evaluator::Frame::argument(const ParmVarDecl *P) const {
   return Arguments[P->getFunctionScopeIndex()];
 }
 
+static std::vector<const Expr *> changesOf(const VarDecl *V, const UnitFacts &Facts) {
+  auto At = Facts.Modified.find(V->getLocation().getRawEncoding());
+  return At == Facts.Modified.end() ? std::vector<const Expr *>() : std::vector<const Expr *>(At->second.begin(), At->second.end());
+}
+
 template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const VarDecl *V, Frame In) const {
   unsigned Key = V->getLocation().getRawEncoding();
   const ParmVarDecl *P = dyn_cast<ParmVarDecl>(V);
   if (const Expr *Given = P ? In.argument(P) : nullptr)
     return value<T>(Given, In.around());
-  for (const auto *Now : {&Trial, &Sampled})
-    if (auto At = Now->find(V); At != Now->end())
-      return EstimateOf<T>{T(At->second.Value), At->second.Assumed};
+  if (auto At = Trial.find(V); At != Trial.end())
+    return EstimateOf<T>{T(At->second.Value), At->second.Assumed};
+  if (auto At = Sampled.find(V); At != Sampled.end())
+    return EstimateOf<T>{T(At->second.Value), At->second.Assumed};
   if (P)
     return inAllCalls(givenTo(P, Facts), [&](const Expr *Argument) { return value<T>(Argument, In.deeper()); });
   auto known = [&]() -> auto & {
@@ -85,7 +91,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
       if (const std::optional<Estimate> Sum = addedUp(V, *Value, In))
         Value = Sum;
       else
-        Value = grown(V, *Value, In);
+        Value = grown(V, changesOf(V, Facts), *Value, In);
     }
     Value->Assumed |= MayChange;
   }
@@ -233,6 +239,8 @@ std::optional<Estimate> Evaluator::applied(BinaryOperatorKind Op, Estimate L, Es
   case BO_LE: Out.Value = L.Value <= R.Value; return Out;
   case BO_EQ: Out.Value = L.Value == R.Value; return Out;
   case BO_NE: Out.Value = L.Value != R.Value; return Out;
+  case BO_LAnd: Out.Value = L.Value && R.Value; return Out;
+  case BO_LOr: Out.Value = L.Value || R.Value; return Out;
   default: return std::nullopt;
   }
 }
@@ -279,7 +287,7 @@ std::optional<Estimate> Evaluator::integer(const Expr *E, Frame In) const {
     return Value;
   }
   if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
-    if (B->isCommaOp())
+    if (B->isCommaOp() || B->getOpcode() == BO_Assign) // rows = columns = 4
       return integer(B->getRHS(), In.deeper());
     std::optional<Estimate> L = integer(B->getLHS(), In.deeper()), R = integer(B->getRHS(), In.deeper());
     if (!L && R && R->Value > 0 && (B->getOpcode() == BO_Rem || B->getOpcode() == BO_And)) // the mean

@@ -115,8 +115,9 @@ private:
   std::optional<RealEstimate> real(const clang::Expr *E, Frame In) const;
   template <typename T> std::optional<EstimateOf<T>> value(const clang::Expr *E, Frame In) const;
   template <typename T> std::optional<EstimateOf<T>> variable(const clang::VarDecl *V, Frame In) const;
-  /// What \p V, which began as \p Start, holds after the loop that only changes it; \p Start if there is none.
-  std::optional<Estimate> grown(const clang::VarDecl *V, Estimate Start, Frame In) const;
+  /// What \p V, a variable or a member that began as \p Start and has these \p Changes, holds after the loop that only
+  /// changes it; \p Start if there is none.
+  std::optional<Estimate> grown(const clang::ValueDecl *V, llvm::ArrayRef<const clang::Expr *> Changes, Estimate Start, Frame In) const;
   // RunningSum.cpp
   /// What \p V, which began as \p Start, holds after the loops that only add to it, and do other things too.
   std::optional<Estimate> addedUp(const clang::VarDecl *V, Estimate Start, Frame In) const;
@@ -176,7 +177,7 @@ private:
   mutable Values Known; ///< in the trip of a loop that Sampled says
   mutable std::optional<std::map<const clang::ValueDecl *, std::map<const clang::ParmVarDecl *, double>>> GivenTo; ///< containers, by reference, and how often
   mutable Counters Sampled; ///< in one of their trips, while what depends on them is evaluated
-  mutable Counters Trial; ///< in a loop that is being followed
+  mutable std::map<const clang::ValueDecl *, Estimate> Trial; ///< in a loop that is being followed
   mutable std::map<const clang::FunctionDecl *, double> Called; ///< how often
   mutable std::map<const clang::VarDecl *, std::vector<const clang::BinaryOperator *>> AssignedElements; ///< what its function assigns to them
   mutable std::map<const clang::VarDecl *, unsigned> Summed; ///< arrays of sums while one of them is evaluated, and how often they were read

@@ -16,7 +16,7 @@ struct Growth {
 } // namespace
 
 /// The loop that has nothing in it but what changes \p Changed.
-static std::optional<Growth> growthOf(const DeclRefExpr *Changed, ASTContext &Context) {
+static std::optional<Growth> growthOf(const Expr *Changed, ASTContext &Context) {
   const Stmt *Child = Changed;
   const Expr *Update = nullptr;
   for (;;) {
@@ -56,12 +56,9 @@ std::optional<Estimate> Evaluator::updated(const Expr *Update, Estimate Old, Fra
   return applied(BinaryOperator::getOpForCompoundAssignment(B->getOpcode()), Old, *By);
 }
 
-std::optional<Estimate> Evaluator::grown(const VarDecl *V, Estimate Start, Frame In) const {
-  auto At = Facts.Modified.find(V->getLocation().getRawEncoding());
-  if (At == Facts.Modified.end())
-    return Start;
+std::optional<Estimate> Evaluator::grown(const ValueDecl *V, llvm::ArrayRef<const Expr *> Changes, Estimate Start, Frame In) const {
   std::optional<Growth> Loop;
-  for (const DeclRefExpr *Changed : At->second)
+  for (const Expr *Changed : Changes)
     if (std::optional<Growth> Found = growthOf(Changed, Context)) {
       if (Loop)
         return Start;

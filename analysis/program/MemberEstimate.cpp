@@ -53,6 +53,8 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::member(const Membe
   if constexpr (std::is_same_v<T, int64_t>)
     if (const std::optional<int64_t> OfGpu = F ? gpuProperty(F) : std::nullopt)
       return Estimate{*OfGpu, true};
+    else if (auto At = Trial.find(F); F && At != Trial.end())
+      return At->second;
   if (!F || (std::is_same_v<T, int64_t> && !F->getType()->isIntegralOrEnumerationType()))
     return std::nullopt;
   Part P;
@@ -73,10 +75,18 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::ofAnyObject(const 
     Steps.push_back(*Field);
     Class = (*Field)->getType()->getAsCXXRecordDecl();
   }
-  for (size_t I = 0; I < Steps.size(); ++I)
-    if (std::optional<EstimateOf<T>> Value = anywhere<T>(Steps[I], P.drop_front(I + 1), In))
+  std::optional<EstimateOf<T>> Zero; // of `Grid g = {};`, whose members are then filled
+  for (size_t I = 0; I < Steps.size(); ++I) {
+    std::optional<EstimateOf<T>> Value = anywhere<T>(Steps[I], P.drop_front(I + 1), In);
+    if (Value && (Value->Value != 0 || I + 1 == Steps.size())) {
+      Value->Assumed |= Zero ? Doubt::Changes : Doubt::None;
       return Value;
-  return std::nullopt;
+    }
+    if (Value)
+      Zero = Value;
+  }
+  const unsigned Last = Zero ? Steps.back()->getLocation().getRawEncoding() : 0;
+  return Zero && (Facts.MemberValues.count(Last) || Facts.UnclearMembers.count(Last)) ? std::nullopt : Zero;
 }
 
 template <typename T> std::optional<EstimateOf<T>> Evaluator::anywhere(const FieldDecl *F, llvm::ArrayRef<uint64_t> P, Frame In) const {
@@ -107,6 +117,11 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::anywhere(const Fie
     Assumed |= Doubt::Changes;
   if (!One && IsZero)
     One = EstimateOf<T>{0, false};
+  if constexpr (std::is_same_v<T, int64_t>)
+    if (auto Changed = Facts.MemberChanges.find(Key); One && P.empty() && Changed != Facts.MemberChanges.end()) {
+      const std::optional<Estimate> Grown = grown(F, std::vector<const Expr *>(Changed->second.begin(), Changed->second.end()), *One, Frame{{}, {}, nullptr, In.Depth + 1});
+      One->Value = Grown ? Grown->Value : One->Value;
+    }
   if (One)
     One->Assumed = Assumed;
   return One;

@@ -40,8 +40,10 @@ public:
     const ImplicitCastExpr *Cast = dyn_cast_or_null<ImplicitCastExpr>(Parent);
     if (B && B->getOpcode() == BO_Assign && B->getLHS() == E)
       given(F, B->getRHS());
-    else if (F->getType()->isArithmeticType() && (!Cast || Cast->getCastKind() != CK_LValueToRValue))
+    else if (F->getType()->isArithmeticType() && (!Cast || Cast->getCastKind() != CK_LValueToRValue)) {
       unclear(F);
+      Facts.MemberChanges[F->getLocation().getRawEncoding()].push_back(E);
+    }
     return true;
   }
 

@@ -71,6 +71,8 @@ struct UnitFacts {
   /// Everything assigned to a member (place of declaration), in all objects; of containers, what they begin as.
   std::map<unsigned, std::vector<const clang::Expr *>> MemberValues;
   std::set<unsigned> UnclearMembers; ///< and those that may get other values
+  /// Where numbers that are members change otherwise: `++grid.side`.
+  std::map<unsigned, std::vector<const clang::MemberExpr *>> MemberChanges;
   /// Members, and parameters with integers behind them (place of declaration), that are used as subscripts, and that loops
   /// begin with or go up to.
   std::set<unsigned> Subscripts, Bounds;

@@ -231,7 +231,12 @@ void Program::decodeLoops() {
     const bool Decides = Info.Walks && Info.Walks->Decides;
     if (!Info.Inductions.Test && !Decides)
       Info.Looks = searchOf(F, C, L);
-    if (!Decides && (Info.Inductions.Test || Info.Looks))
+    unsigned Exits = 0;
+    for (unsigned B : L.Blocks)
+      Exits += leavesLoop(C, L, B);
+    Info.HasOtherExit = Exits > 1;
+    // One that only a counter ends goes through a run; where data may end it before, that is a limit.
+    if (!Decides && ((Info.Inductions.Test && !Info.HasOtherExit) || (Info.Looks && !Info.Looks->Chain)))
       Info.Walks.reset();
     if (Info.Walks)
       for (unsigned B : L.Blocks)
@@ -239,10 +244,6 @@ void Program::decodeLoops() {
     if (Decides)
       for (unsigned I : Info.Walks->Plain)
         Plain.set(I);
-    unsigned Exits = 0;
-    for (unsigned B : L.Blocks)
-      Exits += leavesLoop(C, L, B);
-    Info.HasOtherExit = Exits > 1;
     if (!Info.Inductions.Test)
       continue;
     const ExitTest &T = *Info.Inductions.Test;

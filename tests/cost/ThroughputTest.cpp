@@ -377,7 +377,7 @@ TEST(Throughput, RandomAccessesFarApartWaitForTheTlb) {
 
 /// while (k >= 0) { s += p[k].x + ...; k = s < 0 ? p[k].next : p[k].child; } with a thread's own s; \p Fields lie
 /// so many bytes from p[k].next.
-static std::string treeWalk(const std::vector<uint64_t> &Fields, unsigned Stride) {
+static std::string treeWalk(const std::vector<uint64_t> &Fields, unsigned Stride, const std::string &GoesOn = "setp.ge.s32 %p2, %r1, 0;\n") {
   std::string Loads;
   for (size_t I = 0; I < Fields.size(); ++I)
     Loads += "ld.global.f32 %f" + std::to_string(I + 1) + ", [%rd6+" + std::to_string(Fields[I]) + "];\nadd.f32 %f20, %f20, %f" +
@@ -407,8 +407,7 @@ mul.wide.u32 %rd5, %r1, )" + std::to_string(Stride) + R"(;
 add.s64 %rd6, %rd2, %rd5;
 )" + Loads + "ld.global.u32 %r2, [%rd6];\nld.global.u32 %r3, [%rd6+" + std::to_string(Fields[0]) + R"(];
 selp.b32 %r1, %r2, %r3, %p1;
-setp.ge.s32 %p2, %r1, 0;
-@%p2 bra LOOP;
+)" + GoesOn + R"(@%p2 bra LOOP;
 ld.param.u64 %rd7, [k_param_2];
 st.global.f32 [%rd7], %f20;
 ret;
@@ -423,6 +422,27 @@ TEST(Throughput, WalksLikeRecordsInOnePiece) {
   EXPECT_GT(Arrays.L2Bytes, 3 * Records.L2Bytes);
   EXPECT_GT(Arrays.Cycles, 1.2 * Records.Cycles);
   EXPECT_TRUE(llvm::is_contained(Records.Notes, "where a loop goes on is loaded: the steps of its walk are taken as random"));
+}
+
+TEST(Throughput, AChainIsAWalkWhereverItEnds) {
+  // At the element that the thread began with: links may lead anywhere, and are no indices that somebody sorted.
+  llvm::Expected<ptx::Module> M = ptx::parse(treeWalk({4, 8}, 32, "setp.ne.s32 %p2, %r1, %r7;\n"));
+  ASSERT_TRUE(bool(M)) << llvm::toString(M.takeError());
+  KernelLaunch L = launch(1 << 22);
+  const double Random = throughputCost(*M, *M->find("k"), L, h200(), nullptr).Cycles;
+  L.Facts.Orders.clear();
+  EXPECT_DOUBLE_EQ(throughputCost(*M, *M->find("k"), L, h200(), nullptr).Cycles, Random);
+}
+
+TEST(Throughput, AtomicsOnOneSectorMoveItOnce) {
+  // Three counters of random records, which DRAM holds: beside each other, or in arrays of their own.
+  auto dram = [](const std::string &Second, const std::string &Third) {
+    std::string T = kernel({.Stride = 32, .Gather = true}, {});
+    return scoreOf(T.insert(T.find("st.global"), "red.global.add.u32 [%rd11], 1;\nred.global.add.u32 [%rd11+" + Second +
+                                                     "], 1;\nred.global.add.u32 [%rd11+" + Third + "], 1;\n"))
+        .Kernels[0].Parts.Dram;
+  };
+  EXPECT_GT(dram("1073741824", "2147483648"), 1.5 * dram("4", "8"));
 }
 
 TEST(Throughput, IndicesKnownToBeScatteredAreNoGuess) {

@@ -586,6 +586,22 @@ TEST(Launches, knowPartsOfMembersThatAreAssignedAsAWhole) {
   EXPECT_EQ(argument("Solver s(n); s.run(d);", Solver), 10100);
 }
 
+TEST(Launches, knowMembersOfAStructThatBeginsWithZeros) {
+  auto member = [](const std::string &Of) {
+    return argument("Fleet f(n); f.run(d);",
+                    "struct World { Q *q; int count, side, rows, columns, spare; };\n"
+                    "struct Fleet { World w{}; explicit Fleet(int n) { w.count = n; w.side = 32;"
+                    " while (w.side * w.side < 10 * n && w.side < 16000) w.side += 32;"
+                    " w.rows = w.columns = 4; while (w.rows * w.rows < 2 * n) w.rows++; }\n"
+                    " void run(Q *d) { k<<<1, 32>>>(d, " + Of + "); } };\n");
+  };
+  EXPECT_EQ(member("w.count"), 1000);
+  EXPECT_EQ(member("w.side"), 128); // as the loop leaves it
+  EXPECT_EQ(member("w.rows"), 45);
+  EXPECT_EQ(member("w.columns"), 4);
+  EXPECT_EQ(member("w.spare"), 0);
+}
+
 TEST(Launches, knowMembersThatAreAssignedByAnotherName) {
   Program P = programOf(std::string(Grid) + R"(
     int main() {
