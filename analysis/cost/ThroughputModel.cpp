@@ -110,7 +110,7 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
   // What is partly written is read first, for each store.
   const double Stored = Far.DirtyGranules * G.WriteBackCycles +
                         2 * Far.PartialStoreSectors * G.RandomSectorCycles;
-  W.RandomCycles = Far.MissShare * (Loaded + Stored + Far.AtomicFetched * G.RandomGranuleCycles) + AtomicTransfers * G.RandomSectorCycles;
+  W.RandomCycles = Far.MissShare * (Loaded + Stored) + AtomicTransfers * G.RandomSectorCycles;
   W.Translations = Far.Translations;
   return W;
 }

@@ -79,8 +79,10 @@ uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
     return unknown(C);
   std::map<const VarDecl *, uint32_t> Inner;
   for (unsigned I = 0; I < Definition->getNumParams() && I < Arguments.size(); ++I)
-    if (Definition->getParamDecl(I)->getType().getNonReferenceType()->isIntegralOrEnumerationType())
-      Inner[Definition->getParamDecl(I)] = add(Arguments[I], Depth + 1);
+    if (const ParmVarDecl *P = Definition->getParamDecl(I); P->getType().getNonReferenceType()->isIntegralOrEnumerationType())
+      Inner[P] = add(Arguments[I], Depth + 1);
+    else if (varies(Arguments[I], Depth))
+      Reals.insert(P);
   std::swap(Parameters, Inner);
   Varying.clear(); // a function's variables follow from its parameters
   if (IsLambda) // sees what is around it

@@ -113,7 +113,7 @@ bool FillFormula::varies(const Stmt *S, unsigned Depth) {
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
     if (!V)
       return false;
-    if (llvm::is_contained(Counters, V) || Parameters.count(V) || changesInside(V))
+    if (llvm::is_contained(Counters, V) || Parameters.count(V) || Reals.count(V) || changesInside(V))
       return true;
     if (!V->isLocalVarDecl() || !V->getInit())
       return false;
@@ -239,6 +239,23 @@ std::optional<uint32_t> FillFormula::cutShare(const Expr *Real, unsigned Depth) 
   return std::nullopt;
 }
 
+/// `draw() < 0.04`: true so often.
+std::optional<uint32_t> FillFormula::shareBelow(const BinaryOperator *B, unsigned Depth) {
+  const bool Below = B->getOpcode() == BO_LT || B->getOpcode() == BO_LE;
+  if (!B->isRelationalOp() || !B->getLHS()->getType()->isFloatingType() || !B->getRHS()->getType()->isFloatingType())
+    return std::nullopt;
+  for (auto [Drawn, Bound, Swapped] : {std::tuple(B->getLHS(), B->getRHS(), false), std::tuple(B->getRHS(), B->getLHS(), true)}) {
+    const std::optional<RealEstimate> Known = isDrawn(Drawn, Depth) && !varies(Bound, Depth) ? Values.real(Bound) : std::nullopt;
+    if (!Known || !(Known->Value >= 0 && Known->Value <= 1))
+      continue;
+    constexpr int64_t Parts = 1 << 20;
+    const uint32_t Any = push({FillNode::Op::Unknown, 64, true}), Part = binary(FillNode::Op::And, Any, constant(Parts - 1));
+    const uint32_t Less = binary(FillNode::Op::Less, Part, constant(int64_t(Known->Value * double(Parts))));
+    return Below != Swapped ? Less : binary(FillNode::Op::Equal, Less, constant(0));
+  }
+  return std::nullopt;
+}
+
 uint32_t FillFormula::add(const Expr *E, unsigned Depth) {
   if (Depth > MaxDepth || Nodes.size() > MaxNodes || E->isValueDependent())
     return unknown(E);
@@ -268,8 +285,11 @@ uint32_t FillFormula::add(const Expr *E, unsigned Depth) {
   }
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
     return variable(R, Depth);
-  if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E))
+  if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
+    if (const std::optional<uint32_t> Share = shareBelow(B, Depth))
+      return *Share;
     return Whole && !B->isAssignmentOp() && !B->isCommaOp() ? operation(B->getOpcode(), B->getType(), add(B->getLHS(), Depth), add(B->getRHS(), Depth)) : unknown(E);
+  }
   if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E)) {
     if (U->getOpcode() != UO_Minus && U->getOpcode() != UO_Plus && U->getOpcode() != UO_LNot && U->getOpcode() != UO_Not)
       return unknown(E);

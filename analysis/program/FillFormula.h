@@ -35,6 +35,7 @@ private:
   uint32_t follow(const clang::FunctionDecl *F, unsigned Depth);
   /// Adds the integer that \p Real is cut to, if it is a share of a number that is known: `lowest + draw() * count`.
   std::optional<uint32_t> cutShare(const clang::Expr *Real, unsigned Depth);
+  std::optional<uint32_t> shareBelow(const clang::BinaryOperator *B, unsigned Depth);
   /// A number of which nothing is known but that a function gives it, and so most likely one from 0 to 1.
   bool isDrawn(const clang::Expr *Real, unsigned Depth) const;
   /// The value is another one in another trip.
@@ -46,6 +47,7 @@ private:
   std::vector<const clang::VarDecl *> Counters;
   const clang::Stmt *Outermost;
   std::map<const clang::VarDecl *, uint32_t> Parameters; ///< of the function that is followed, and its variables
+  std::set<const clang::VarDecl *> Reals;                ///< and other parameters that vary
   std::set<const clang::DeclRefExpr *> Followed;         ///< assignments that are taken in their order
   std::map<const clang::VarDecl *, bool> Varying;        ///< local variables that were looked at
   const Evaluator &Values;

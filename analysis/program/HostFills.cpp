@@ -346,14 +346,16 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
   const FunctionDecl *Callee = Call->getDirectCallee(), *Definition = nullptr;
   if (!Callee || !Callee->hasBody(Definition))
     return;
-  std::string Names, Guessed, Below;
+  std::string Names, Guessed, Drawn, Below;
   for (unsigned I = 0; I < std::min(Call->getNumArgs(), Definition->getNumParams()); ++I) {
     const ParmVarDecl *P = Definition->getParamDecl(I);
     std::vector<Fill> Fills = fillsBehind(P, Call->getArg(I), Host, Values, Facts, Context);
     if (!Fills.empty())
       Names += (Names.empty() ? "'" : ", '") + P->getName().str() + "'";
-    if (const std::string More = addFillsByOrigin(P, Fills, Host, Values, Facts, Context); !More.empty())
+    if (const std::string More = addFillsByOrigin(P, IndexOrigin::Counted, Fills, Host, Values, Facts, Context); !More.empty())
       Guessed += (Guessed.empty() ? "" : ", ") + More;
+    if (const std::string More = addFillsByOrigin(P, IndexOrigin::Drawn, Fills, Host, Values, Facts, Context); !More.empty())
+      Drawn += (Drawn.empty() ? "" : ", ") + More;
     const ValueDecl *Source = Fills.empty() ? sourceOf(Call->getArg(I), Host, Facts) : nullptr;
     if (std::optional<Fill> One = Source ? fillOfPlainArray(P, Source, Host, Values, Facts, Context) : std::nullopt) {
       Fills.push_back(std::move(*One));
@@ -370,6 +372,8 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
     Site.L.Notes.push_back("integers of " + Names + " are as the host writes them");
   if (!Guessed.empty())
     Site.L.Notes.push_back("integers in " + Guessed + " lie as near each other as the loops that make them say");
+  if (!Drawn.empty())
+    Site.L.Notes.push_back("integers in " + Drawn + " follow from random numbers: they are in no order");
   if (!Below.empty())
     Site.L.Notes.push_back("integers in " + Below + " are any subscripts of the arrays that they are subscripts of");
 }

@@ -42,7 +42,7 @@ private:
     return B == Origin::Constant ? A : Origin::Unclear;
   }
   /// What is computed from both.
-  static Origin both(Origin A, Origin B) { return std::max(A, B) == Origin::Unclear ? Origin::Unclear : std::max(A, B); }
+  static Origin both(Origin A, Origin B) { return std::max(A, B); }
 
   Origin all(llvm::ArrayRef<const Expr *> Of, unsigned Depth) {
     Origin Out = Origin::Constant;
@@ -67,6 +67,8 @@ private:
       return L;
     if (R == Origin::Counted && L == Origin::Drawn && isSmall(B->getLHS()))
       return R;
+    if (std::min(L, R) == Origin::Counted && std::max(L, R) == Origin::Drawn && B->getType()->isFloatingType()) // a lattice's place, moved by how much?
+      return Origin::Unclear;
     return both(L, R);
   }
 
@@ -178,7 +180,8 @@ private:
         return sum(B, Depth);
       if (mixesBits(B))
         return Origin::Drawn;
-      return both(origin(B->getLHS(), Depth + 1), origin(B->getRHS(), Depth + 1));
+      const Origin L = origin(B->getLHS(), Depth + 1), R = origin(B->getRHS(), Depth + 1);
+      return L == Origin::Drawn || R == Origin::Drawn ? Origin::Drawn : both(L, R); // a random number times whatever
     }
     if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(E))
       return element(S->getBase(), S->getIdx(), Depth);

@@ -6,6 +6,7 @@
 #include "analysis/program/UnitVisitor.h"
 
 #include "clang/AST/ParentMapContext.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace clang;
 
@@ -147,11 +148,17 @@ private:
           Facts.Bounds.insert(Key);
         return;
       }
-      if (!isa<Expr>(Parent) || isa<CallExpr, MemberExpr>(Parent))
+      if (!isa<Expr>(Parent) || isa<MemberExpr>(Parent) || (isa<CallExpr>(Parent) && !limits(cast<CallExpr>(Parent))))
         return;
       Value.Itself &= isa<CastExpr, ParenExpr>(Parent);
       Child = Parent;
     }
+  }
+
+  /// `max(0, cell - 1)`
+  static bool limits(const CallExpr *C) {
+    const FunctionDecl *F = C->getDirectCallee();
+    return F && F->getDeclName().isIdentifier() && llvm::StringSwitch<bool>(F->getName()).Cases({"min", "max", "clamp"}, true).Default(false);
   }
 
   void boundBy(uint64_t Extent, unsigned Key) {

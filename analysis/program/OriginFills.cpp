@@ -23,6 +23,14 @@ static Fill nearItsPlace(uint64_t ElementBytes) {
   return F;
 }
 
+/// One that nobody knows, but that it is in no order.
+static Fill anyNumber(uint64_t ElementBytes) {
+  Fill F = nearItsPlace(ElementBytes);
+  F.Guessed = false;
+  F.Shuffled = F.Scattered = true;
+  return F;
+}
+
 /// One that is below \p Extent.
 static Fill below(uint64_t Extent, uint64_t ElementBytes) {
   Fill F = nearItsPlace(ElementBytes);
@@ -32,12 +40,13 @@ static Fill below(uint64_t Extent, uint64_t ElementBytes) {
   return F;
 }
 
-/// What stands for the integers of one member of which no more is known than where they come from.
-static std::optional<Fill> fillByOrigin(const FieldDecl *Member, uint64_t RecordBytes, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
+/// What stands for the integers of one member of which no more is known than that they come from \p Which.
+static std::optional<Fill> fillByOrigin(const FieldDecl *Member, IndexOrigin Which, uint64_t RecordBytes, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
   const unsigned Key = Member->getLocation().getRawEncoding();
-  if (!Facts.Subscripts.count(Key) || Facts.Bounds.count(Key) || indexOrigin(Member, Host, Values, Facts, Context) != IndexOrigin::Counted)
+  const bool Drawn = Which == IndexOrigin::Drawn;
+  if (!Facts.Subscripts.count(Key) || (!Drawn && Facts.Bounds.count(Key)) || indexOrigin(Member, Host, Values, Facts, Context) != Which)
     return std::nullopt;
-  return nearItsPlace(RecordBytes);
+  return Drawn ? anyNumber(RecordBytes) : nearItsPlace(RecordBytes);
 }
 
 /// Adds what \p Each says of an integer member of the record behind \p P of whose value \p Known says nothing.
@@ -61,12 +70,12 @@ static void forUnknown(const ParmVarDecl *P, std::vector<Fill> &Known, ASTContex
   }
 }
 
-std::string addFillsByOrigin(const ParmVarDecl *P, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
+std::string addFillsByOrigin(const ParmVarDecl *P, IndexOrigin Which, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
                              const UnitFacts &Facts, ASTContext &Context) {
   std::string Names;
   auto ByOrigin = [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
     const bool OnDevice = Host.DeviceRecords.count(F->getParent()->getDefinition()) || Host.DeviceWrites.count(F);
-    return OnDevice || Context.getTypeSize(F->getType()) < 32 ? std::nullopt : fillByOrigin(F, RecordBytes, Host, Values, Facts, Context);
+    return OnDevice || Context.getTypeSize(F->getType()) < 32 ? std::nullopt : fillByOrigin(F, Which, RecordBytes, Host, Values, Facts, Context);
   };
   forUnknown(P, Known, Context, ByOrigin, Names);
   return Names;

@@ -4,12 +4,13 @@
 #include "analysis/program/Evaluate.h"
 #include "analysis/program/Fill.h"
 #include "analysis/program/HostWrites.h"
+#include "analysis/program/IndexOrigin.h"
 
 namespace restride {
 
-/// Adds what stands for the subscripts in the records behind the pointer parameter \p P that lie near their places, and of
-/// which \p Known says nothing. Returns their names.
-std::string addFillsByOrigin(const clang::ParmVarDecl *P, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
+/// Adds what stands for the subscripts in the records behind the pointer parameter \p P that are \p Which, Counted or
+/// Drawn, and of which \p Known says nothing: those that lie near their places, or in no order. Returns their names.
+std::string addFillsByOrigin(const clang::ParmVarDecl *P, IndexOrigin Which, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
                              const UnitFacts &Facts, clang::ASTContext &Context);
 
 /// The same for the integers, of records or of a plain array, that are subscripts of arrays with an extent.

@@ -98,6 +98,14 @@ TEST(HostFills, drawWhatIsUnknownWhereItIsBounded) {
     EXPECT_LT(at(L, 4 * I).value_or(2000), I + 8);
   }
   EXPECT_FALSE(L.Fills[0][0].Scattered);
+  // As often as a share says.
+  L = launchOf("auto share = [&] { return rand() / 2147483648.0; }; for (int i = 0; i < n; ++i) h[i] = share() < 0.04 ? 1 : 0.9 >= share() ? 2 : 3;");
+  int Seen[4] = {};
+  for (int I = 0; I < 1000; ++I)
+    ++Seen[at(L, 4 * I).value_or(0) & 3];
+  EXPECT_NEAR(Seen[1], 40, 25);
+  EXPECT_NEAR(Seen[2], 864, 40);
+  EXPECT_EQ(Seen[0], 0);
   EXPECT_TRUE(launchOf("for (int i = 0; i < n; ++i) h[i] = hash(i) % n;").Fills.at(0)[0].Scattered);
   EXPECT_TRUE(launchOf("for (int i = 0; i < n; ++i) h[i] = (int)(rand() / 2147483648.0 * n);").Fills.at(0)[0].Shuffled);
   EXPECT_TRUE(launchOf("for (int i = 0; i < n; ++i) h[i] = i; for (int i = 0; i < n; ++i) std::swap(h[i], h[hash(i) % n]);").Fills.at(0)[0].Shuffled);
@@ -236,14 +244,36 @@ TEST(HostFills, lieNearTheirPlaceIfCountersMakeThem) {
   // By a lambda and its arguments, a table, and a little noise.
   EXPECT_EQ(contactsOf("std::vector<int> number(n); auto add = [&](int a, int b) { parts[a].push_back({a, number[b], 0}); };" + Loop +
                        "add(i, i > 0 ? i - 1 : i + int(draw() % 9)); }").Fills.at(0).size(), 2u);
-  // One of them is drawn, or of a table that was shuffled.
-  EXPECT_EQ(contactsOf(Loop + "parts[i].push_back({i, int(draw() % n), 0}); }").Fills.at(0).size(), 1u);
+  // One of a table that was shuffled.
   EXPECT_EQ(contactsOf("std::vector<int> t(n); " + Loop + "std::swap(t[i], t[hash(i) % n]); }" + Loop + "parts[i].push_back({i, t[i], 0}); }").Fills.at(0).size(), 1u);
-  EXPECT_EQ(contactsOf(Loop + "parts[i].push_back({i, int(hash(i) % n), 0}); }").Fills.at(0).size(), 1u);
   // Where runs begin is no place, nor is what no subscript has.
   EXPECT_TRUE(contactsOf(Loop + "parts[i].push_back({i, i + 1, 0}); }", "for (int k = p[i].a; k < p[i].b; ++k) b[k].x = 0;").Fills.empty());
   EXPECT_TRUE(contactsOf(Loop + "parts[i].push_back({i, i + 1, 0}); }", "b[i].x = p[i].a + p[i].b;").Fills.empty());
   EXPECT_EQ(contactsOf(Loop + "parts[i].push_back({i, i + 1, 0}); }", "int at = p[i].a; b[at].x = 0;").Fills.at(0).size(), 1u);
+}
+
+TEST(HostFills, lieInNoOrderIfRandomNumbersMakeThem) {
+  const std::string Loop = "for (int i = 0; i < n; ++i) { ";
+  for (const char *Drawn : {"int(draw() % n)", "int(hash(i) % n)"}) {
+    const Launch L = contactsOf(Loop + "parts[i].push_back({i, " + Drawn + ", 0}); }");
+    ASSERT_EQ(L.Fills.at(0).size(), 2u) << Drawn;
+    EXPECT_FALSE(L.Fills[0][0].Scattered);
+    EXPECT_TRUE(L.Fills[0][1].Scattered && L.Fills[0][1].Shuffled);
+    EXPECT_EQ(L.Notes.back(), "integers in 'p.b' follow from random numbers: they are in no order");
+  }
+  // Cells of positions, through functions and variables that branches give their values; but not of a lattice with noise.
+  const std::string Cells = "struct Dot { float x; int cell; };\n"
+                            "struct Rng { unsigned s; unsigned next() { s ^= s << 13; s ^= s >> 17; return s; } double uni() { return (next() >> 8) / 16777216.0; } };\n"
+                            "static int cellOf(double x, double side) { int c = (int)(x / side); return c < 0 ? 0 : c; }\n"
+                            "__device__ int max(int, int);\n"
+                            "__global__ void k(const E *p, float *o) { const int first = max(0, p[3].cell - 1); o[first] += p[3].x; }";
+  auto scatters = [&](const std::string &Body) {
+    const Launch L = launchOf("Rng r{7}; for (E &e : h) { " + Body + " }", "struct Dot", Cells);
+    return !L.Fills.empty() && llvm::any_of(L.Fills[0], [](const auto &F) { return F.Scattered; });
+  };
+  EXPECT_TRUE(scatters("double at; if (r.uni() < 0.5) at = 3 + 7 * r.uni(); else at = 9 * r.uni() / sqrt(2); e.cell = cellOf(at, 0.01);"));
+  EXPECT_FALSE(scatters("e.cell = cellOf((&e - h.data()) * 0.5 + r.uni(), 0.01);"));
+  EXPECT_FALSE(scatters("e.cell = 3;"));
 }
 
 TEST(HostFills, ofPlainArraysLieNearTheirPlaceToo) {
