@@ -354,8 +354,6 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
       Names += (Names.empty() ? "'" : ", '") + P->getName().str() + "'";
     if (const std::string More = addFillsByOrigin(P, IndexOrigin::Counted, Fills, Host, Values, Facts, Context); !More.empty())
       Guessed += (Guessed.empty() ? "" : ", ") + More;
-    if (const std::string More = addFillsByOrigin(P, IndexOrigin::Drawn, Fills, Host, Values, Facts, Context); !More.empty())
-      Drawn += (Drawn.empty() ? "" : ", ") + More;
     const ValueDecl *Source = Fills.empty() ? sourceOf(Call->getArg(I), Host, Facts) : nullptr;
     if (std::optional<Fill> One = Source ? fillOfPlainArray(P, Source, Host, Values, Facts, Context) : std::nullopt) {
       Fills.push_back(std::move(*One));
@@ -363,6 +361,8 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
     }
     if (const std::string More = addFillsByExtent(P, Fills, Facts, Context); !More.empty())
       Below += (Below.empty() ? "" : ", ") + More;
+    if (const std::string More = addFillsByOrigin(P, IndexOrigin::Drawn, Fills, Host, Values, Facts, Context); !More.empty())
+      Drawn += (Drawn.empty() ? "" : ", ") + More;
     if (Fills.empty())
       continue;
     Site.L.Fills.resize(I + 1);

@@ -11,23 +11,17 @@ namespace restride {
 /// What the pointer \p P points to; null for any other parameter.
 static QualType elementBehind(const ParmVarDecl *P) { return P->getType()->isPointerType() ? P->getType()->getPointeeType() : QualType(); }
 
+/// More than any array has.
+static constexpr uint64_t Largest = uint64_t(1) << 40;
+
 /// An integer of each element of \p ElementBytes.
 static Fill nearItsPlace(uint64_t ElementBytes) {
   Fill F;
-  constexpr uint64_t Most = uint64_t(1) << 40; // more than any array has
-  F.Loops.push_back({0, 1, Most, int64_t(ElementBytes)});
+  F.Loops.push_back({0, 1, Largest, int64_t(ElementBytes)});
   F.Guessed = true;
   constexpr int64_t Near = 7; // places that it is away at most, a mask
   using Op = FillNode::Op;
   F.Nodes = {{Op::Counter, 64, true, 0}, {Op::Unknown, 64, true}, {Op::Constant, 64, true, Near}, {Op::And, 64, true, 0, 1, 2}, {Op::Add, 64, true, 0, 0, 3}};
-  return F;
-}
-
-/// One that nobody knows, but that it is in no order.
-static Fill anyNumber(uint64_t ElementBytes) {
-  Fill F = nearItsPlace(ElementBytes);
-  F.Guessed = false;
-  F.Shuffled = F.Scattered = true;
   return F;
 }
 
@@ -46,7 +40,7 @@ static std::optional<Fill> fillByOrigin(const FieldDecl *Member, IndexOrigin Whi
   const bool Drawn = Which == IndexOrigin::Drawn;
   if (!Facts.Subscripts.count(Key) || (!Drawn && Facts.Bounds.count(Key)) || indexOrigin(Member, Host, Values, Facts, Context) != Which)
     return std::nullopt;
-  return Drawn ? anyNumber(RecordBytes) : nearItsPlace(RecordBytes);
+  return Drawn ? below(Largest, RecordBytes) : nearItsPlace(RecordBytes);
 }
 
 /// Adds what \p Each says of an integer member of the record behind \p P of whose value \p Known says nothing.

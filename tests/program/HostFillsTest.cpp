@@ -257,8 +257,8 @@ TEST(HostFills, lieInNoOrderIfRandomNumbersMakeThem) {
   for (const char *Drawn : {"int(draw() % n)", "int(hash(i) % n)"}) {
     const Launch L = contactsOf(Loop + "parts[i].push_back({i, " + Drawn + ", 0}); }");
     ASSERT_EQ(L.Fills.at(0).size(), 2u) << Drawn;
-    EXPECT_FALSE(L.Fills[0][0].Scattered);
-    EXPECT_TRUE(L.Fills[0][1].Scattered && L.Fills[0][1].Shuffled);
+    EXPECT_FALSE(L.Fills[0][0].Below);
+    EXPECT_TRUE(L.Fills[0][1].Below) << "any number";
     EXPECT_EQ(L.Notes.back(), "integers in 'p.b' follow from random numbers: they are in no order");
   }
   // Cells of positions, through functions and variables that branches give their values; but not of a lattice with noise.
@@ -267,13 +267,13 @@ TEST(HostFills, lieInNoOrderIfRandomNumbersMakeThem) {
                             "static int cellOf(double x, double side) { int c = (int)(x / side); return c < 0 ? 0 : c; }\n"
                             "__device__ int max(int, int);\n"
                             "__global__ void k(const E *p, float *o) { const int first = max(0, p[3].cell - 1); o[first] += p[3].x; }";
-  auto scatters = [&](const std::string &Body) {
+  auto isDrawn = [&](const std::string &Body) {
     const Launch L = launchOf("Rng r{7}; for (E &e : h) { " + Body + " }", "struct Dot", Cells);
-    return !L.Fills.empty() && llvm::any_of(L.Fills[0], [](const auto &F) { return F.Scattered; });
+    return !L.Fills.empty() && llvm::any_of(L.Fills[0], [](const auto &F) { return F.Below; });
   };
-  EXPECT_TRUE(scatters("double at; if (r.uni() < 0.5) at = 3 + 7 * r.uni(); else at = 9 * r.uni() / sqrt(2); e.cell = cellOf(at, 0.01);"));
-  EXPECT_FALSE(scatters("e.cell = cellOf((&e - h.data()) * 0.5 + r.uni(), 0.01);"));
-  EXPECT_FALSE(scatters("e.cell = 3;"));
+  EXPECT_TRUE(isDrawn("double at; if (r.uni() < 0.5) at = 3 + 7 * r.uni(); else at = 9 * r.uni() / sqrt(2); e.cell = cellOf(at, 0.01);"));
+  EXPECT_FALSE(isDrawn("e.cell = cellOf((&e - h.data()) * 0.5 + r.uni(), 0.01);"));
+  EXPECT_FALSE(isDrawn("e.cell = 3;"));
 }
 
 TEST(HostFills, ofPlainArraysLieNearTheirPlaceToo) {
