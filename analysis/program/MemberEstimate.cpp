@@ -50,11 +50,12 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::member(const Membe
   if (const VarDecl *Static = dyn_cast<VarDecl>(M->getMemberDecl()))
     return variable<T>(Static, In.deeper());
   const FieldDecl *F = dyn_cast<FieldDecl>(M->getMemberDecl());
-  if constexpr (std::is_same_v<T, int64_t>)
+  if constexpr (std::is_same_v<T, int64_t>) {
     if (const std::optional<int64_t> OfGpu = F ? gpuProperty(F) : std::nullopt)
       return Estimate{*OfGpu, true};
-    else if (auto At = Trial.find(F); F && At != Trial.end())
+    if (auto At = Trial.find(F); F && At != Trial.end())
       return At->second;
+  }
   if (!F || (std::is_same_v<T, int64_t> && !F->getType()->isIntegralOrEnumerationType()))
     return std::nullopt;
   Part P;

@@ -3,7 +3,7 @@
 // member access, a copy, a call, another pointer. What it does not know refuses
 // the array, with the place.
 //
-// Pointers.cpp follows pointers, Passing.cpp what they are passed to,
+// Pointers.cpp follows pointers, NullPointers.cpp those that are null or may be, Passing.cpp what they are passed to,
 // Elements.cpp elements and their members, Aliases.cpp names of elements,
 // HostSites.cpp calls of the CUDA runtime, DeclaredArrays.cpp arrays that are
 // declared in device memory; Origins.cpp looks the other way, at what is
@@ -145,18 +145,19 @@ private:
   void mention(const clang::Expr *E, const Pointer &P);
   void entry(const clang::Expr *E, Pointer P);
   void typed(const clang::ExplicitCastExpr *Cast, const clang::Expr *E, Pointer P);
-  void nullStatement(const clang::BinaryOperator *Assignment, const Pointer &P);
   void pointerArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);
   void pointerInitialises(const clang::VarDecl *V, const clang::Expr *E, const Pointer &P);
   void addressOfPointer(const clang::Expr *E, const Pointer &P);
-  bool comparison(const clang::BinaryOperator *B, const clang::Expr *E, const Pointer &P);
-  void test(const clang::Expr *E, const Pointer &P);
   bool isTracked(const clang::Expr *E);
   void shifted(const clang::Expr *E, const Pointer &P);
   void asArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P, NodeId Parameter);
   bool aliasBase(const Pointer &P, const clang::VarDecl *V);
   void makeAlias(const clang::VarDecl *V, const Pointer &P);
   std::optional<Range> needless(const clang::VarDecl *V, const clang::DeclStmt *Statement, const Pointer &P) const;
+  // NullPointers.cpp
+  void nullStatement(const clang::BinaryOperator *Assignment, const Pointer &P);
+  bool comparison(const clang::BinaryOperator *B, const clang::Expr *E, const Pointer &P);
+  void test(const clang::Expr *E, const Pointer &P);
   // Elements.cpp
   void element(const clang::Expr *E, Pointer P);
   void member(const clang::Expr *E, const Pointer &P, std::vector<const clang::Expr *> Path);

@@ -1,0 +1,14 @@
+// The integers that the host writes into one of its arrays, as formulas of the place.
+#pragma once
+
+#include "analysis/program/Evaluate.h"
+#include "analysis/program/Fill.h"
+#include "analysis/program/HostWrites.h"
+
+namespace restride {
+
+/// What the host writes into \p Array, whose elements are \p Element, and no device code.
+std::vector<Fill> fillsOf(const clang::ValueDecl *Array, clang::QualType Element, const HostWrites &Host, const Evaluator &Values,
+                          const UnitFacts &Facts, clang::ASTContext &Context);
+
+} // namespace restride

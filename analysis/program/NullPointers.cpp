@@ -1,0 +1,44 @@
+// Tracked pointers that are set to null, and those that are asked whether they are.
+
+#include "analysis/program/Around.h"
+#include "analysis/program/Uses.h"
+
+#include "clang/AST/ASTContext.h"
+
+using namespace clang;
+
+namespace restride {
+
+/// `d = nullptr;`
+void UseClassifier::nullStatement(const BinaryOperator *Assignment, const Pointer &P) {
+  std::vector<NullValue> &Nulls = Graph.facts(P.Node).Sites.Nulls;
+  std::optional<Range> Value = View.range(Assignment->getRHS()->getSourceRange()), Whole = View.range(Assignment->getSourceRange());
+  if (!Graph.scalars() || Nulls.empty() || !Whole || Nulls.back().Whole != Value)
+    return;
+  Surroundings Around = surroundings(Assignment, Context);
+  if (Around.Statement != Assignment)
+    return;
+  Nulls.back().Statement = *Whole;
+  Nulls.back().Block = View.range(Around.Block->getSourceRange());
+}
+
+void UseClassifier::test(const Expr *E, const Pointer &P) {
+  if (leavesDeclaredArray(E, P))
+    return;
+  if (!P.Terms.empty() || !P.Base)
+    return refuse(P, E->getExprLoc(), "a pointer into the array is tested for null");
+  if (std::optional<Range> R = View.range(P.Base->getSourceRange()))
+    Graph.facts(P.Node).Sites.Tests.push_back({*R});
+  else
+    refuse(P, E->getExprLoc(), "a macro's body tests the pointer for null or frees it without its type", "soa");
+}
+
+bool UseClassifier::comparison(const BinaryOperator *B, const Expr *E, const Pointer &P) {
+  const Expr *Other = B->getLHS() == E ? B->getRHS() : B->getLHS();
+  if (!B->isEqualityOp() || !Other->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
+    return false;
+  test(E, P);
+  return true;
+}
+
+} // namespace restride
