@@ -65,7 +65,7 @@ int main() {
   // CHECK-DAG: escapes.cu:[[@LINE+1]]:{{.*}} refused: {{the pointer is passed to 'printf', which takes anything|the pointer is passed to a function that takes any pointer and whose use of it is not known}}
   printf("%p\n", b);
   // CHECK-DAG: escapes.cu:[[@LINE+1]]:{{.*}} refused: the pointer is stored by an initialiser list
-  B *pair[] = {b, nullptr};
+  B *pair[][1] = {{b}, {nullptr}};
   ::b<<<1, 1>>>(b, nullptr);
   C *c;
   void *arguments[] = {&c};
