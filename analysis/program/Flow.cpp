@@ -25,7 +25,7 @@ const CXXRecordDecl *trackedPointee(QualType T, const SourceView &View) {
 }
 
 const CXXRecordDecl *pointersTo(const ValueDecl *D, const SourceView &View) {
-  const ConstantArrayType *Array = D->getASTContext().getAsConstantArrayType(D->getType());
+  const ArrayType *Array = D->getASTContext().getAsArrayType(D->getType()); // of any extent: `extern T *p[];` is the same variable
   const bool OnDevice = D->hasAttr<CUDADeviceAttr>() || D->hasAttr<CUDAConstantAttr>() || D->hasAttr<CUDASharedAttr>();
   return Array && !OnDevice && Array->getElementType()->isPointerType() ? trackedPointee(Array->getElementType(), View) : nullptr;
 }
