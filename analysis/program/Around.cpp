@@ -1,5 +1,6 @@
 #include "analysis/program/Around.h"
 
+#include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
 #include "clang/AST/StmtCXX.h"
@@ -100,5 +101,7 @@ const Stmt *parentOf(const Stmt *S, ASTContext &Context) {
       return Parent.get<Stmt>();
   return Parents.empty() ? nullptr : Parents[0].get<Stmt>();
 }
+
+bool runsOnDevice(const FunctionDecl *F) { return F->hasAttr<CUDAGlobalAttr>() || F->hasAttr<CUDADeviceAttr>(); }
 
 } // namespace restride

@@ -32,6 +32,9 @@ Surroundings surroundings(const clang::Expr *E, clang::ASTContext &Context);
 /// The statement that declares \p D; null where none does, as for parameters and members.
 const clang::DeclStmt *statementOf(const clang::DeclaratorDecl *D, clang::ASTContext &Context);
 
+/// \p F is a kernel, or a kernel may call it.
+bool runsOnDevice(const clang::FunctionDecl *F);
+
 /// The statement that \p S is part of; null where it is none's, and for null.
 const clang::Stmt *parentOf(const clang::Stmt *S, clang::ASTContext &Context);
 

@@ -44,7 +44,7 @@ public:
       variable(V, *Node);
     if (Graph.facts(*Node).Sites.declared())
       checkDeclaredArray(cast<VarDecl>(D), *Node, Graph, Context);
-    else if (const VarDecl *V = dyn_cast<VarDecl>(D); V && (V->hasAttr<CUDADeviceAttr>() || V->hasAttr<CUDAConstantAttr>() || V->hasAttr<CUDASharedAttr>()))
+    else if (const VarDecl *V = dyn_cast<VarDecl>(D); V && inDeviceMemory(V))
       Graph.refuse(*Node, D->getLocation(), "'" + D->getName().str() + "' is a pointer in device memory");
     return true;
   }
@@ -240,8 +240,7 @@ private:
         Graph.facts(*Node).Kernels.push_back(at(Inside, F));
         if (Graph.facts(*Node).Several)
           Graph.refuse(*Node, F->getLocation(), "'" + F->getName().str() + "' is an array of pointers that a kernel gets");
-      }
-      else if (!F->getType()->isPointerType())
+      } else if (!F->getType()->isPointerType())
         memberPointers(F->getType(), F->getType()->isRecordType() ? at(Inside, F) : KernelParameter{Inside.Kernel}, Depth + 1);
   }
 

@@ -24,10 +24,11 @@ const CXXRecordDecl *trackedPointee(QualType T, const SourceView &View) {
   return T->isPointerType() ? userRecord(T->getPointeeType(), View) : nullptr;
 }
 
+bool inDeviceMemory(const Decl *D) { return D->hasAttr<CUDADeviceAttr>() || D->hasAttr<CUDAConstantAttr>() || D->hasAttr<CUDASharedAttr>(); }
+
 const CXXRecordDecl *pointersTo(const ValueDecl *D, const SourceView &View) {
   const ArrayType *Array = D->getASTContext().getAsArrayType(D->getType()); // of any extent: `extern T *p[];` is the same variable
-  const bool OnDevice = D->hasAttr<CUDADeviceAttr>() || D->hasAttr<CUDAConstantAttr>() || D->hasAttr<CUDASharedAttr>();
-  return Array && !OnDevice && Array->getElementType()->isPointerType() ? trackedPointee(Array->getElementType(), View) : nullptr;
+  return Array && !inDeviceMemory(D) && Array->getElementType()->isPointerType() ? trackedPointee(Array->getElementType(), View) : nullptr;
 }
 
 /// A parameter `T &` of a free function. Where a copy does as well the callers
@@ -43,7 +44,7 @@ static const CXXRecordDecl *trackedReferent(const ValueDecl *D, const SourceView
 const CXXRecordDecl *declaredArrayOf(const ValueDecl *D, const SourceView &View) {
   if (!isa<VarDecl>(D) || !D->getType()->isArrayType())
     return nullptr;
-  if (!D->hasAttr<CUDADeviceAttr>() && !D->hasAttr<CUDAConstantAttr>() && !D->hasAttr<CUDASharedAttr>())
+  if (!inDeviceMemory(D))
     return nullptr;
   return userRecord(QualType(D->getType()->getBaseElementTypeUnsafe(), 0), View);
 }

@@ -114,6 +114,9 @@ struct Holder {
 /// A class that the user wrote; nullptr for any other type.
 const clang::CXXRecordDecl *userRecord(clang::QualType T, const SourceView &View);
 
+/// Of a variable: it is declared in global, constant or shared memory of the device.
+bool inDeviceMemory(const clang::Decl *D);
+
 /// The record of an array declared in global, constant or shared memory of the device.
 const clang::CXXRecordDecl *declaredArrayOf(const clang::ValueDecl *D, const SourceView &View);
 

@@ -1,5 +1,6 @@
 #include "analysis/program/HostWrites.h"
 
+#include "analysis/program/Around.h"
 #include "analysis/program/FunctionVisitor.h"
 
 #include "clang/AST/ASTContext.h"
@@ -71,7 +72,7 @@ public:
 
 private:
   bool skip() const { return !Function || inTemplate(); }
-  bool onDevice() const { return Function->hasAttr<CUDAGlobalAttr>() || Function->hasAttr<CUDADeviceAttr>(); }
+  bool onDevice() const { return runsOnDevice(Function); }
   bool onHost() const { return !onDevice() || Function->hasAttr<CUDAHostAttr>(); }
 
   /// What it is given by pointer, and numbers by reference. Members are written by name where that happens.

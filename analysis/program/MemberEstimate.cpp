@@ -120,7 +120,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::anywhere(const Fie
     One = EstimateOf<T>{0, false};
   if constexpr (std::is_same_v<T, int64_t>)
     if (auto Changed = Facts.MemberChanges.find(Key); One && P.empty() && Changed != Facts.MemberChanges.end()) {
-      const std::optional<Estimate> Grown = grown(F, std::vector<const Expr *>(Changed->second.begin(), Changed->second.end()), *One, Frame{{}, {}, nullptr, In.Depth + 1});
+      const std::optional<Estimate> Grown = grown(F, Changed->second, *One, Frame{{}, {}, nullptr, In.Depth + 1});
       One->Value = Grown ? Grown->Value : One->Value;
     }
   if (One)

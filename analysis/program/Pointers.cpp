@@ -6,7 +6,6 @@
 #include "analysis/program/Uses.h"
 
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
 #include "clang/Basic/SourceManager.h"
@@ -107,7 +106,7 @@ void UseClassifier::entry(const Expr *E, Pointer P) {
   const ArraySubscriptExpr *Entry = Decay && Decay->getCastKind() == CK_ArrayToPointerDecay ? dyn_cast_or_null<ArraySubscriptExpr>(parent(Decay)) : nullptr;
   if (!Entry || Entry->getBase() != Decay)
     return refuse(P, E->getExprLoc(), "the array of pointers is used as a whole; name one of its pointers");
-  if (Caller && (Caller->hasAttr<CUDAGlobalAttr>() || Caller->hasAttr<CUDADeviceAttr>()))
+  if (Caller && runsOnDevice(Caller))
     return refuse(P, E->getExprLoc(), "an array of pointers in device code; give each a name of its own");
   P.Base = Entry;
   pointer(Entry, P);
@@ -147,7 +146,8 @@ bool UseClassifier::isTracked(const Expr *E) {
   return Call && Call->getDirectCallee() && Graph.result(Call->getDirectCallee());
 }
 
-/// \p E stands in the list of an aggregate, for a member that is followed: united where lists are visited.
+/// \p E stands in the list of an aggregate, for a member that is followed, or in that of an array of pointers: united where
+/// lists are visited.
 static bool initialisesMember(const Expr *E, Flow &Graph, ASTContext &Context) {
   for (const DynTypedNode &Parent : Context.getParents(*E)) {
     const InitListExpr *L = Parent.get<InitListExpr>();

@@ -188,7 +188,7 @@ bool staysWhile(const Expr *Base, const VarDecl *Alias, ASTContext &Context) {
     return false;
   if (const ValueDecl *Pointer = C.Names.front(); Pointer->getType()->isReferenceType()) // which has another name
     return false;
-  if ((In->hasAttr<CUDADeviceAttr>() || In->hasAttr<CUDAGlobalAttr>()) && !onlyRead(C, In))
+  if (runsOnDevice(In) && !onlyRead(C, In))
     return false;
   const DeclStmt *Statement = statementOf(Alias, Context);
   const CompoundStmt *Block = dyn_cast_or_null<CompoundStmt>(parentOf(Statement, Context));

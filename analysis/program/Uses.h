@@ -72,7 +72,7 @@ struct UnitFacts {
   std::map<unsigned, std::vector<const clang::Expr *>> MemberValues;
   std::set<unsigned> UnclearMembers; ///< and those that may get other values
   /// Where numbers that are members change otherwise: `++grid.side`.
-  std::map<unsigned, std::vector<const clang::MemberExpr *>> MemberChanges;
+  std::map<unsigned, std::vector<const clang::Expr *>> MemberChanges;
   /// Members, and parameters with integers behind them (place of declaration), that are used as subscripts, and that loops
   /// begin with or go up to.
   std::set<unsigned> Subscripts, Bounds;
