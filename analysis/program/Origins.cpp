@@ -1,6 +1,8 @@
 // What a value brings into a tracked pointer: another tracked pointer, null, or
 // memory that is not the program's device memory.
 
+#include "analysis/program/Allocators.h"
+#include "analysis/program/Purity.h"
 #include "analysis/program/Uses.h"
 
 using namespace clang;
@@ -56,6 +58,8 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
       return From(Origin::Host, "host memory");
     if (std::optional<NodeId> Other = Inner->getType()->isVoidPointerType() ? Graph.node(Inner) : std::nullopt)
       return Graph.unite(Node, *Other);
+    if (allocated(Node, C))
+      return;
     return From(Origin::Unknown, "a cast from '" + Inner->getType().getAsString() + "'");
   }
   if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E)) {
@@ -97,6 +101,34 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
     return From(Origin::Host, "an array that is not cudaMalloc's");
   const ArraySubscriptExpr *OneOfMany = dyn_cast<ArraySubscriptExpr>(E);
   From(Origin::Unknown, OneOfMany ? "an array of pointers; give each array a pointer of its own" : "a value that cannot be followed");
+}
+
+/// \p Cast gives memory its type that a function of the program's gives out: `(P *)upload(host, bytes)`.
+bool UseClassifier::allocated(NodeId Node, const CastExpr *Cast) {
+  const CallExpr *Call = dyn_cast<CallExpr>(Cast->getSubExpr()->IgnoreParenImpCasts());
+  const ParmVarDecl *Count = Call && !Graph.scalars() ? allocatedBytes(Call->getDirectCallee(), View, Context) : nullptr;
+  const unsigned At = Count ? Count->getFunctionScopeIndex() : 0;
+  const QualType To = Cast->getType();
+  if (!Count || At >= Call->getNumArgs() || isa<CXXOperatorCallExpr>(Call) || !To->isPointerType() ||
+      !Context.hasSameUnqualifiedType(To->getPointeeType(), Graph.type(Graph.facts(Node).Record)))
+    return false;
+  const Expr *Bytes = Call->getArg(At);
+  const std::optional<Range> Whole = View.range(Cast->getSourceRange()), Text = View.range(Bytes->getSourceRange());
+  const bool Twice = isPure(Bytes) && llvm::none_of(Call->arguments(), [&](const Expr *A) { return A != Bytes && orderMatters({A, Bytes}); });
+  if (!Whole || !Text || !Twice)
+    return false;
+  HostCall Site;
+  Site.What = HostCall::From;
+  Site.Where = View.where(Call->getExprLoc());
+  Site.Callee = *Whole;
+  Site.Count = *Text;
+  HostCall::Pointer Place;
+  Place.Whole = *Whole;
+  Site.Pointers.push_back(std::move(Place));
+  std::vector<HostCall> &Sites = Graph.facts(Node).Sites.Calls;
+  Facts.Calls.push_back({Node, Sites.size(), Call, Bytes});
+  Sites.push_back(std::move(Site));
+  return true;
 }
 
 /// \p Node is a reference parameter: the argument is an element, or an object of its own.

@@ -1,6 +1,7 @@
 #include "analysis/program/FieldCopyCode.h"
 #include "analysis/program/Reaching.h"
 #include "analysis/program/Sizes.h"
+#include "analysis/program/Allocators.h"
 
 #include "clang/AST/ParentMapContext.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
@@ -226,9 +227,11 @@ private:
       T = T->isPointerType() ? T->getPointeeType() : QualType(T->getArrayElementTypeNoTypeQual(), 0);
     return isRecord(T, Record);
   }
-  static bool isMemoryFunction(const FunctionDecl *F) {
+  bool isMemoryFunction(const FunctionDecl *F) const {
     if (!F || !F->getDeclName().isIdentifier())
       return false;
+    if (allocatedBytes(F, View, Context))
+      return true;
     llvm::StringRef Name = F->getName();
     for (llvm::StringRef Known : {"malloc", "calloc", "realloc", "aligned_alloc", "free", "memcpy", "memmove", "memset"})
       if (Name == Known)

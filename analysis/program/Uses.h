@@ -189,6 +189,7 @@ private:
   bool symbolCall(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);
 
   // Origins.cpp
+  bool allocated(NodeId Node, const clang::CastExpr *Cast);
   void elementFlowsInto(NodeId Node, const clang::Expr *Source);
 
   // What they share.

@@ -145,7 +145,7 @@ static std::vector<cost::Conversion> conversions(const Program &P, const Plan &L
     bool Records = Layouts[I] == catalogue().front() || alignsInPlace(P, Layouts, I);
     double All = (C.Elements.Count > 0 ? C.Elements.Count : Assumed) * double(C.Type.Size);
     for (const HostCall &H : C.Calls) // a field that is an array of its own is copied as it is
-      if (H.copies() && (H.Field.empty() ? !Records : !Layouts[I]->handleIsStruct()))
+      if ((H.copies() || H.What == HostCall::From) && (H.Field.empty() ? !Records : !Layouts[I]->handleIsStruct()))
         Out.push_back({H.Bytes > 0 ? H.Bytes : All / (H.Field.empty() ? 1 : double(C.Type.Fields.size())), H.Times});
   }
   return Out;

@@ -122,7 +122,9 @@ void CallRestorer::helper(size_t I, const GeneratedBlock &B, llvm::StringRef Nam
     return;
   }
   Range Whole{Callee.Begin, U.Tokens[Close].Where.End};
-  if (Name == "bytes" && A.size() == 1) {
+  if (Name == "from" && A.size() == 2) {
+    Out.push_back({Whole, text(A[0])});
+  } else if (Name == "bytes" && A.size() == 1) {
     Out.push_back({Callee, {"sizeof"}});
   } else if (Name == "at" && A.size() == 2) {
     Pieces With = text(A[0]);

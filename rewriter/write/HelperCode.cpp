@@ -31,7 +31,7 @@ bool isHelperWord(llvm::StringRef Name) {
 }
 
 std::string helperName(llvm::StringRef Handle, HostCall::Api What) {
-  static constexpr llvm::StringRef Names[] = {"malloc", "mallocManaged", "mallocAsync", "free",       "freeAsync",
+  static constexpr llvm::StringRef Names[] = {"from", "malloc", "mallocManaged", "mallocAsync", "free",       "freeAsync",
                                               "memcpy", "memcpyAsync",   "memset",      "memsetAsync",
                                               "memcpyToSymbol", "memcpyToSymbolAsync", "memcpyFromSymbol", "memcpyFromSymbolAsync"};
   return (Handle + "_" + Names[What]).str();
@@ -59,6 +59,7 @@ private:
   std::string copyOut(const HelperNeeds &N) const;
   std::string copyWithin(const HelperNeeds &N) const;
   std::string fill(const HelperNeeds &N) const;
+  std::string from(const HelperNeeds &N) const;
 
   const Record &R;
   const Layout &L;
@@ -134,7 +135,7 @@ std::string Writer::conversionKernels(const HelperNeeds &N) const {
     return "\nstatic __global__ void " + H + "_" + Name + "(" + Parameters + "size_t n) {\n" + Before + EveryElement + "    " + Body + "\n}\n";
   };
   std::string Out;
-  if (!N.In.empty())
+  if (!N.In.empty() || N.From)
     Out += Kernel("scatter", Value + "dst, " + Parameter(N.InAt, "first") + "const " + R.Name + " *src, ", "",
                   Store("dst", At(N.InAt, "first"), "src[i]"));
   if (!N.Out.empty())
@@ -230,6 +231,22 @@ std::string Writer::fill(const HelperNeeds &N) const {
   return Out;
 }
 
+/// Records in memory of their own, which is freed: the layout, or null where that cannot be.
+std::string Writer::from(const HelperNeeds &N) const {
+  const std::string Free = L.handleIsStruct() ? "(void *)dst" + L.arrays(R, H)[0].pointer() : "dst";
+  return "static inline " + Value + helperName(H, HostCall::From) + "(const " + R.Name + " *src, size_t bytes) {\n" +
+         "  " + Value + "dst = {};\n"
+         "  size_t n = bytes / sizeof(" + R.Name + ");\n"
+         "  if (!src || n * sizeof(" + R.Name + ") != bytes || " + helperName(H, HostCall::Malloc) + "(&dst, bytes) != cudaSuccess) {\n"
+         "    cudaFree((void *)src);\n    return {};\n  }\n" +
+         (N.InAt ? "  ptrdiff_t first = 0;\n" : "") +
+         "  cudaStream_t stream = 0;\n" + launchArguments(std::string("dst, ") + (N.InAt ? "first, " : "") + "src") +
+         "  cudaError_t e = " + launch(H + "_scatter") +
+         "  if (e == cudaSuccess)\n    e = cudaStreamSynchronize(stream);\n"
+         "  if (e != cudaSuccess) {\n    cudaFree(" + Free + ");\n    dst = {};\n  }\n"
+         "  cudaFree((void *)src);\n  return dst;\n}\n";
+}
+
 /// The definition of a struct with functions after its fields.
 static std::string withMembers(const std::string &Definition, llvm::ArrayRef<std::string> Functions) {
   std::string Out = Definition.substr(0, Definition.rfind("};"));
@@ -261,7 +278,7 @@ std::string Writer::run(HelperNeeds N) {
   N.Load |= Moves && Symbol(HostCall::MemcpyFromSymbol);
   N.Store |= Moves && Symbol(HostCall::MemcpyToSymbol);
   N.Load |= Moves && (!N.Out.empty() || !N.Within.empty());
-  N.Store |= Moves && (!N.In.empty() || !N.Within.empty() || !N.Fill.empty());
+  N.Store |= Moves && (!N.In.empty() || N.From || !N.Within.empty() || !N.Fill.empty());
   std::vector<std::string> Elements;
   if (N.Load && Moves)
     Elements.push_back(loadFunction(R, L, H));
@@ -287,6 +304,8 @@ std::string Writer::run(HelperNeeds N) {
     Parts.push_back(Kernels.substr(1));
   if (!N.In.empty())
     Parts.push_back(copyIn(N));
+  if (N.From)
+    Parts.push_back(from(N));
   if (!N.Out.empty())
     Parts.push_back(copyOut(N));
   if (!N.Within.empty())

@@ -54,6 +54,10 @@ static void fieldCopyEdits(const Move &M, const HostCall &H, HelperNeeds &Needs,
 static void callEdits(const Move &M, const HostCall &H, HelperNeeds &Needs, std::vector<Edit> &Out) {
   if (!H.Field.empty())
     return fieldCopyEdits(M, H, Needs, Out);
+  if (H.What == HostCall::From) {
+    Out.push_back({H.Callee, {helperName(M.Handle, H.What) + "(", H.Callee, ", ", *H.Count, ")"}});
+    return;
+  }
   bool Frees = H.What == HostCall::Free || H.What == HostCall::FreeAsync;
   if (Frees && !M.L.handleIsStruct())
     return;
@@ -98,6 +102,10 @@ static void callNeeds(const HostCall &H, const Move &M, HelperNeeds &Needs) {
     return;
   }
   switch (H.What) {
+  case HostCall::From:
+    Needs.From = true;
+    Needs.Allocate.insert(HostCall::Malloc);
+    break;
   case HostCall::Malloc:
   case HostCall::MallocManaged:
   case HostCall::MallocAsync:
