@@ -60,6 +60,8 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
       return Graph.unite(Node, *Other);
     if (allocated(Node, C))
       return;
+    if (const CallExpr *Call = dyn_cast<CallExpr>(Inner); Call && Call->getDirectCallee() && View.isUserCode(Call->getDirectCallee()->getLocation()))
+      return From(Origin::Unknown, "'" + Call->getDirectCallee()->getNameAsString() + "', which is not seen to give out device memory of its own");
     return From(Origin::Unknown, "a cast from '" + Inner->getType().getAsString() + "'");
   }
   if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E)) {
