@@ -90,6 +90,8 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
     append(C.Nulls, F.Sites.Nulls);
     append(C.Tests, F.Sites.Tests);
     append(C.MemberNames, F.Sites.MemberNames);
+    append(C.OwnerNames, F.Sites.OwnerNames);
+    C.Owned |= F.Owns;
     append(C.Respellings, F.Sites.Respellings);
     append(C.Sizes, F.Sites.Sizes);
     append(C.Accesses, F.Sites.Accesses);

@@ -55,6 +55,8 @@ struct Candidate {
   std::vector<NullValue> Nulls;
   std::vector<PointerTest> Tests;
   std::vector<MemberName> MemberNames;
+  std::vector<OwnerName> OwnerNames;
+  bool Owned = false; ///< by a std::unique_ptr
   std::vector<Respelling> Respellings;
   std::vector<SizeOf> Sizes;
   std::vector<Access> Accesses;

@@ -33,9 +33,20 @@ static TypeLoc pointeeName(TypeLoc T) {
   const ArrayTypeLoc A = T.getAs<ArrayTypeLoc>();
   if (A)
     T = A.getElementLoc().getUnqualifiedLoc();
-  if (PointerTypeLoc P = T.getAs<PointerTypeLoc>())
-    return P.getPointeeLoc().getUnqualifiedLoc();
+  if (PointerTypeLoc P = T.getAs<PointerTypeLoc>()) {
+    const PointerTypeLoc Inner = P.getPointeeLoc().getAs<PointerTypeLoc>(); // a parameter `T **`
+    return (Inner ? Inner : P).getPointeeLoc().getUnqualifiedLoc();
+  }
   return A ? T : T.getAs<AutoTypeLoc>();
+}
+
+/// The type of a std::unique_ptr, as it is written.
+static TypeLoc ownerName(TypeLoc T) {
+  if (ReferenceTypeLoc R = T.getAs<ReferenceTypeLoc>())
+    T = R.getPointeeLoc();
+  T = T.getUnqualifiedLoc();
+  const AutoTypeLoc Auto = T.getAs<AutoTypeLoc>();
+  return Auto ? TypeLoc(Auto) : T;
 }
 
 /// "geo::" of a record in geo.
@@ -63,7 +74,8 @@ bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaratio
   };
   if (!D->getTypeSourceInfo())
     return Refuse("has no type in the source");
-  TypeLoc Name = pointeeName(D->getTypeSourceInfo()->getTypeLoc());
+  const bool Owner = Graph.facts(Node).Owns;
+  TypeLoc Name = Owner ? ownerName(D->getTypeSourceInfo()->getTypeLoc()) : pointeeName(D->getTypeSourceInfo()->getTypeLoc());
   const bool Parameter = Name && Name.getAs<SubstTemplateTypeParmTypeLoc>();
   if (!Name || (Parameter && Graph.madeFor(D->getDeclContext()).empty()) || Name.getAs<TemplateTypeParmTypeLoc>())
     return Refuse("is declared through a typedef of the pointer or a template parameter");
@@ -74,7 +86,8 @@ bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaratio
   if (!R)
     return Refuse(View.isEditable(D->getLocation()) ? "is declared by a macro" : "is declared in a header, which stays as it is");
   Out.RecordName = *R;
-  Out.Scope = Name.getType()->isVoidType() ? scopeName(Graph.decl(Graph.facts(Node).Record)) : scopeOf(Name);
+  Out.Owner = Owner;
+  Out.Scope = Owner ? std::nullopt : Name.getType()->isVoidType() ? scopeName(Graph.decl(Graph.facts(Node).Record)) : scopeOf(Name);
   return true;
 }
 
@@ -185,7 +198,7 @@ std::optional<Declaration> DeclarationTable::declaration(const std::vector<const
       One.ToElement = F.ToElement;
       One.Scope = F.Owner.empty() ? F.Class : F.Owner;
       One.Slot = F.Slot;
-      One.Reference = One.ToElement ? "" : referenceMark(D->getType());
+      One.Reference = One.ToElement ? "" : F.ByAddress ? "*" : referenceMark(D->getType());
       if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D))
         One.HasDefault = P->hasDefaultArg();
       bool Array = Graph.facts(*N).Sites.declared();
@@ -210,7 +223,8 @@ std::vector<Declaration> DeclarationTable::build() {
   }
   for (const auto &[F, Node] : Results) {
     TypeLoc Result = F->getFunctionTypeLoc() ? F->getFunctionTypeLoc().getReturnLoc() : TypeLoc();
-    TypeLoc Name = Result ? pointeeName(Result) : TypeLoc();
+    const bool Owner = Graph.facts(Node).Owns;
+    TypeLoc Name = !Result ? TypeLoc() : Owner ? ownerName(Result) : pointeeName(Result);
     bool Free = Name && (!Name.getAs<SubstTemplateTypeParmTypeLoc>() || !Graph.madeFor(F).empty());
     std::optional<Range> R = Free ? View.range(Name.getSourceRange()) : std::nullopt;
     std::optional<Range> Begin = View.range(F->getBeginLoc()), FunctionName = View.range(F->getLocation());
@@ -222,14 +236,16 @@ std::vector<Declaration> DeclarationTable::build() {
     }
     Declaration D;
     D.RecordName = *R;
-    D.Scope = scopeOf(Name);
+    D.Owner = Owner;
+    D.Scope = Owner ? std::nullopt : scopeOf(Name);
     D.Specifiers = {Begin->Begin, endOfSpecifiers(View.buffer(), R->End)};
     // Nothing between the star and the name but blanks, or it is no plain result.
     Declarator &One = D.Declarators.emplace_back();
     One.Text = {D.Specifiers.End, FunctionName->Begin};
     One.Name = {FunctionName->Begin, FunctionName->Begin};
     One.Candidate = int(Node);
-    if (View.text(D.Declarators[0].Text).trim() != "*")
+    const llvm::StringRef Mark = View.text(D.Declarators[0].Text).trim();
+    if (Owner ? !Mark.empty() && Mark != "&" : Mark != "*")
       Graph.refuse(Node, F->getLocation(), "the result type of '" + F->getNameAsString() + "' cannot be respelled");
     else
       Out.push_back(std::move(D));

@@ -1,5 +1,7 @@
 #include "analysis/program/Flow.h"
 
+#include "analysis/program/Around.h"
+#include "analysis/program/Owners.h"
 #include "analysis/program/Purity.h"
 
 #include "clang/AST/Attr.h"
@@ -29,6 +31,13 @@ bool inDeviceMemory(const Decl *D) { return D->hasAttr<CUDADeviceAttr>() || D->h
 const CXXRecordDecl *pointersTo(const ValueDecl *D, const SourceView &View) {
   const ArrayType *Array = D->getASTContext().getAsArrayType(D->getType()); // of any extent: `extern T *p[];` is the same variable
   return Array && !inDeviceMemory(D) && Array->getElementType()->isPointerType() ? trackedPointee(Array->getElementType(), View) : nullptr;
+}
+
+const CXXRecordDecl *addressedPointee(const ValueDecl *D, const SourceView &View) {
+  const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D);
+  const FunctionDecl *F = P && P->getType()->isPointerType() ? dyn_cast<FunctionDecl>(P->getDeclContext()) : nullptr;
+  const QualType Pointer = F ? P->getType()->getPointeeType() : QualType();
+  return F && !runsOnDevice(F) && Pointer->isPointerType() && !Pointer.hasQualifiers() ? trackedPointee(Pointer, View) : nullptr;
 }
 
 /// A parameter `T &` of a free function. Where a copy does as well the callers
@@ -210,15 +219,19 @@ std::optional<NodeId> Flow::node(const ValueDecl *D) {
   const CXXRecordDecl *Referent = Pointee ? nullptr : trackedReferent(D, *View);
   const CXXRecordDecl *Array = Pointee || Referent ? nullptr : declaredArrayOf(D, *View);
   const CXXRecordDecl *Several = Pointee || Referent || Array ? nullptr : pointersTo(D, *View);
-  if (!Pointee && !Referent && !Array && !Several)
+  const CXXRecordDecl *Addressed = Pointee || Referent || Array || Several ? nullptr : addressedPointee(D, *View);
+  const CXXRecordDecl *Owned = Pointee || Referent || Array || Several || Addressed ? nullptr : ownedRecord(D->getType(), *View);
+  if (!Pointee && !Referent && !Array && !Several && !Addressed && !Owned)
     return std::nullopt;
-  NodeId Node = declared(D, record(Pointee ? Pointee : Referent ? Referent : Array ? Array : Several));
+  NodeId Node = declared(D, record(Pointee ? Pointee : Referent ? Referent : Array ? Array : Several ? Several : Addressed ? Addressed : Owned));
   if (Array)
     Facts[Node].Sites.Lives = D->hasAttr<CUDASharedAttr>()     ? Memory::Shared
                               : D->hasAttr<CUDAConstantAttr>() ? Memory::Constant
                                                                : Memory::Global;
   Facts[Node].ToElement = Referent != nullptr;
   Facts[Node].Several = Several != nullptr;
+  Facts[Node].ByAddress = Addressed != nullptr;
+  Facts[Node].Owns = Owned != nullptr;
   return Node;
 }
 
@@ -241,9 +254,12 @@ std::optional<NodeId> Flow::result(const FunctionDecl *F) {
     Id = scalarPointee(F->getReturnType());
   else if (const CXXRecordDecl *Record = trackedPointee(F->getReturnType(), *View))
     Id = record(Record);
-  if (!Id)
+  const CXXRecordDecl *Owned = Id || scalars() ? nullptr : ownedRecord(F->getReturnType(), *View);
+  if (!Id && !Owned)
     return std::nullopt;
-  return make(F->getLocation(), Result, *Id, F->getNameAsString(), F);
+  NodeId Node = make(F->getLocation(), Result, Owned ? record(Owned) : *Id, F->getNameAsString(), F);
+  Facts[Node].Owns = Owned != nullptr;
+  return Node;
 }
 
 NodeId Flow::callResult(const CallExpr *Call, NodeId Result, const FunctionDecl *Caller) {

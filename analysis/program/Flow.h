@@ -50,6 +50,8 @@ struct NodeFacts {
   bool Declared = false;  ///< a variable, parameter or member
   bool ToElement = false; ///< a reference to an element
   bool Several = false;   ///< an array of pointers, which all point into the same array of records
+  bool Owns = false;      ///< a std::unique_ptr
+  bool ByAddress = false; ///< a parameter `T **`: the address of such a pointer
   bool Modified = false;  ///< a parameter that changes
   bool Null = false;      ///< an argument that is a null pointer
   std::string Shared;     ///< why several arrays that its function gets are one
@@ -100,6 +102,9 @@ const clang::CXXRecordDecl *trackedPointee(clang::QualType T, const SourceView &
 
 /// The same behind `T *p[2]`, where p is no parameter and not in device memory.
 const clang::CXXRecordDecl *pointersTo(const clang::ValueDecl *D, const SourceView &View);
+
+/// The same behind a parameter `T **out` of a function of the host.
+const clang::CXXRecordDecl *addressedPointee(const clang::ValueDecl *D, const SourceView &View);
 
 /// Structs that hold tracked pointers have their members told apart object by
 /// object where every use of every object is understood (Objects.h). One such
@@ -160,7 +165,7 @@ public:
   /// reference parameter that is bound to elements, or of a declared array.
   std::optional<NodeId> node(const clang::ValueDecl *D);
   /// The node that \p E names: a variable's, or a member's in its object; with a subscript behind it that of an array of
-  /// pointers.
+  /// pointers, with a star in front that of a pointer's address.
   std::optional<NodeId> node(const clang::Expr *E);
   /// The struct type of objects whose members may be told apart: one with
   /// tracked pointers, and plain data besides. Null for any other.

@@ -163,6 +163,13 @@ std::optional<size_t> BlockReader::helper(size_t I) {
         return Close + 2;
     return std::nullopt;
   }
+  if (is(I, "struct") && I + 2 < Tokens.size() && Tokens[I + 1].Text == Out.Handle + "_delete")
+    return closing(Tokens, I + 2) + 2;
+  if (is(I, "using") && I + 1 < Tokens.size() && Tokens[I + 1].Text == Out.Handle + "_ptr") {
+    while (I < Tokens.size() && !is(I, ";"))
+      ++I;
+    return I + 1;
+  }
   if (!is(I, "static") && !is(I, "template") && !is(I, "__global__"))
     return std::nullopt;
   size_t Name = I;

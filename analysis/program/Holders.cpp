@@ -76,6 +76,11 @@ std::optional<NodeId> Flow::node(const Expr *E) {
     std::optional<NodeId> Array = isa<DeclRefExpr, MemberExpr>(Base) ? node(Base) : std::nullopt;
     return Array && Facts[*Array].Several ? Array : std::nullopt;
   }
+  if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_Deref) {
+    const Expr *Address = U->getSubExpr()->IgnoreParenImpCasts();
+    std::optional<NodeId> Pointer = isa<DeclRefExpr>(Address) ? node(Address) : std::nullopt;
+    return Pointer && Facts[*Pointer].ByAddress ? Pointer : std::nullopt;
+  }
   const MemberExpr *M = dyn_cast<MemberExpr>(E);
   std::optional<NodeId> Member = M ? node(M->getMemberDecl()) : std::nullopt;
   const FieldDecl *F = Member ? dyn_cast<FieldDecl>(M->getMemberDecl()) : nullptr;

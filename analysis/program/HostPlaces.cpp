@@ -57,6 +57,9 @@ public:
         return arrayOf(O->getArg(0));
       return arrayOf(Inner);
     }
+    if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_Deref && U->getType()->isPointerType())
+      if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(withoutCasts(U->getSubExpr())); R && isa<ParmVarDecl>(R->getDecl()))
+        return origin(cast<ParmVarDecl>(R->getDecl())); // the parameter T **p
     if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E); B && B->isAdditiveOp() && B->getType()->isPointerType())
       return arrayOf(B->getLHS()->getType()->isPointerType() ? B->getLHS() : B->getRHS());
     return nullptr;

@@ -166,7 +166,7 @@ private:
       for (auto &S : Sites)
         Fn(S);
     };
-    All(F.Sites.Nulls), All(F.Sites.Tests), All(F.Sites.Sizes), All(F.Sites.Accesses), All(F.Sites.Aliases);
+    All(F.Sites.Nulls), All(F.Sites.Tests), All(F.Sites.OwnerNames), All(F.Sites.Sizes), All(F.Sites.Accesses), All(F.Sites.Aliases);
     All(F.Sites.Shifts), All(F.Sites.Arguments), All(F.Sites.MemberCalls), All(F.Sites.Calls), All(F.Sites.Respellings);
   }
 

@@ -31,6 +31,7 @@ void dropRepeats(Candidate &C) {
   dropRepeats(C.Arguments, [](const Argument &A, const Argument &B) { return A.Whole == B.Whole && A.Instance == B.Instance; });
   dropRepeats(C.Nulls, [](const NullValue &A, const NullValue &B) { return A.Whole == B.Whole && A.Instance == B.Instance; });
   dropRepeats(C.Tests, [](const PointerTest &A, const PointerTest &B) { return A.Pointer == B.Pointer && A.Instance == B.Instance; });
+  dropRepeats(C.OwnerNames, [](const OwnerName &A, const OwnerName &B) { return A.Whole == B.Whole && A.Instance == B.Instance; });
   dropRepeats(C.MemberNames, [](const MemberName &A, const MemberName &B) {
     return A.Name == B.Name && A.Where == B.Where;
   });

@@ -28,7 +28,7 @@ void UseClassifier::test(const Expr *E, const Pointer &P) {
   if (!P.Terms.empty() || !P.Base)
     return refuse(P, E->getExprLoc(), "a pointer into the array is tested for null");
   if (std::optional<Range> R = View.range(P.Base->getSourceRange()))
-    Graph.facts(P.Node).Sites.Tests.push_back({*R});
+    Graph.facts(P.Node).Sites.Tests.push_back({*R, !isa<UnaryOperator>(P.Base)});
   else
     refuse(P, E->getExprLoc(), "a macro's body tests the pointer for null or frees it without its type", "soa");
 }

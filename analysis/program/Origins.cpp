@@ -2,6 +2,7 @@
 // memory that is not the program's device memory.
 
 #include "analysis/program/Allocators.h"
+#include "analysis/program/Owners.h"
 #include "analysis/program/Purity.h"
 #include "analysis/program/Uses.h"
 
@@ -24,7 +25,16 @@ static bool allocatesHostMemory(const Expr *E) {
 }
 
 void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
+  if (Source->getType()->isRecordType()) { // a std::unique_ptr
+    for (SourceRange Named : ownersNamed(Source))
+      ownerNamed(Node, Named);
+    Source = ownedBy(Source);
+    if (!Source)
+      return;
+  }
   const Expr *E = Source->IgnoreParenImpCasts();
+  if (const Expr *Owner = ownerOf(E))
+    return flowInto(Node, Owner);
   auto From = [&](Origin::Kind K, std::string What) {
     Graph.facts(Node).Origins.push_back({K, View.where(E->getExprLoc()), std::move(What)});
   };
@@ -92,7 +102,7 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
     return;
   if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && Tracked(M->getMemberDecl()))
     return;
-  if (std::optional<NodeId> Entry = isa<ArraySubscriptExpr>(E) ? Graph.node(E) : std::nullopt)
+  if (std::optional<NodeId> Entry = isa<ArraySubscriptExpr, UnaryOperator>(E) ? Graph.node(E) : std::nullopt)
     return Graph.unite(Node, *Entry);
   if (const CallExpr *C = dyn_cast<CallExpr>(E); C && exchangedWith(C))
     return flowInto(Node, C->getArg(0));
@@ -103,6 +113,14 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
     return From(Origin::Host, "an array that is not cudaMalloc's");
   const ArraySubscriptExpr *OneOfMany = dyn_cast<ArraySubscriptExpr>(E);
   From(Origin::Unknown, OneOfMany ? "an array of pointers; give each array a pointer of its own" : "a value that cannot be followed");
+}
+
+/// An expression says the type of an owner.
+void UseClassifier::ownerNamed(NodeId Node, SourceRange Type) {
+  if (std::optional<Range> R = View.range(Type))
+    Graph.facts(Node).Sites.OwnerNames.push_back({*R});
+  else
+    Graph.refuse(Node, Type.getBegin(), "the type of the pointer's owner is written by a macro");
 }
 
 /// \p Cast gives memory its type that a function of the program's gives out: `(P *)upload(host, bytes)`.
@@ -153,7 +171,10 @@ void UseClassifier::passed(const CallExpr *Call, const Expr *Argument, NodeId Pa
   NodeId Outside = Graph.argument(Argument, Parameter, Caller);
   Graph.bind(Call, Outside, Parameter, Caller);
   Graph.facts(Outside).Null = Argument->IgnoreParenImpCasts()->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull);
-  if (Graph.facts(Parameter).ToElement)
+  const UnaryOperator *Address = dyn_cast<UnaryOperator>(Argument->IgnoreParenImpCasts());
+  if (Graph.facts(Parameter).ByAddress && Address && Address->getOpcode() == UO_AddrOf)
+    flowInto(Outside, Address->getSubExpr());
+  else if (Graph.facts(Parameter).ToElement)
     elementFlowsInto(Outside, Argument);
   else
     flowInto(Outside, Argument);

@@ -1,6 +1,7 @@
 // Where a tracked pointer goes.
 
 #include "analysis/program/Around.h"
+#include "analysis/program/Owners.h"
 #include "analysis/program/Released.h"
 #include "analysis/program/Untyped.h"
 #include "analysis/program/Uses.h"
@@ -90,6 +91,10 @@ void UseClassifier::reference(const Expr *E, const ValueDecl *D) {
       return declaredArray(E, P);
     if (Graph.facts(*Node).Several)
       return entry(E, P);
+    if (Graph.facts(*Node).ByAddress)
+      return addressed(E, P);
+    if (Graph.facts(*Node).Owns)
+      return owner(E, P);
     Graph.facts(*Node).ToElement ? element(E, P) : pointer(E, P);
   }
 }
@@ -112,6 +117,22 @@ void UseClassifier::entry(const Expr *E, Pointer P) {
   pointer(Entry, P);
 }
 
+/// \p E names a parameter `T **p`: `*p` is a pointer like any other, and p may go on as the address of one.
+void UseClassifier::addressed(const Expr *E, Pointer P) {
+  Graph.facts(P.Node).Modified = true; // it never gets an index beside it
+  const CastExpr *Value = dyn_cast_or_null<CastExpr>(parent(E));
+  if (!Value || Value->getCastKind() != CK_LValueToRValue)
+    return refuse(P, E->getExprLoc(), "the address of the pointer changes");
+  const Expr *Outer = Value;
+  while (isa_and_nonnull<ParenExpr>(parent(Outer)))
+    Outer = cast<Expr>(parent(Outer));
+  if (const UnaryOperator *U = dyn_cast_or_null<UnaryOperator>(parent(Outer)); U && U->getOpcode() == UO_Deref) {
+    P.Base = U;
+    return pointer(U, P);
+  }
+  addressGoesOn(Value, P);
+}
+
 void UseClassifier::initialises(NodeId Node, const FieldDecl *Member, const Expr *Value) {
   if (NodeId All = *Graph.node(Member); All != Node && !Value->IgnoreParenImpCasts()->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
     Graph.facts(Node).Sites.MemberNames.push_back({std::nullopt, int(All), View.where(Value->getExprLoc())});
@@ -132,7 +153,9 @@ void UseClassifier::callResult(const CallExpr *E, NodeId Node) {
   Pointer P;
   P.Node = Graph.callResult(E, Node, Caller);
   P.Base = E;
-  if (!resultIsUnused(E))
+  if (Graph.facts(Node).Owns)
+    ownerGoesOn(E, P);
+  else if (!resultIsUnused(E))
     pointer(E, P);
 }
 
@@ -140,7 +163,7 @@ bool UseClassifier::isTracked(const Expr *E) {
   E = E->IgnoreParenImpCasts();
   if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E))
     return isTracked(C->getTrueExpr()) || isTracked(C->getFalseExpr());
-  if (isa<DeclRefExpr, MemberExpr, ArraySubscriptExpr>(E))
+  if (isa<DeclRefExpr, MemberExpr, ArraySubscriptExpr, UnaryOperator>(E))
     return Graph.node(E).has_value();
   const CallExpr *Call = dyn_cast<CallExpr>(E);
   return Call && Call->getDirectCallee() && Graph.result(Call->getDirectCallee());
@@ -257,7 +280,7 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
     if (U->getOpcode() == UO_Deref)
       return element(U, P);
     if (U->getOpcode() == UO_AddrOf)
-      return Plain ? addressOfPointer(U, P) : Unknown();
+      return Plain ? addressGoesOn(U, P) : Unknown();
     return Unknown(U->isIncrementDecrementOp() ? "the pointer walks over the array"
                                                : "this use of the pointer is not understood");
   }
@@ -286,8 +309,8 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
     return shifted(R->getRetValue(), P); // united where functions are visited
   if (isa<UnaryExprOrTypeTraitExpr>(S))
     return Unknown("the size of the pointer is taken");
-  if (isa<CXXConstructExpr>(S))
-    return Unknown("the pointer is passed to a constructor");
+  if (const CXXConstructExpr *C = dyn_cast<CXXConstructExpr>(S))
+    return Plain && C->getNumArgs() > 0 && ownedRecord(C->getType(), View) ? ownerGoesOn(C, P) : Unknown("the pointer is passed to a constructor");
   if (isa<InitListExpr>(S))
     return initialisesMember(E, Graph, Context) ? shifted(E, P) : Unknown("the pointer is stored by an initialiser list");
   if (isa<LambdaExpr>(S))
@@ -317,7 +340,8 @@ void UseClassifier::typed(const ExplicitCastExpr *Cast, const Expr *E, Pointer P
   pointer(Cast, P);
 }
 
-void UseClassifier::addressOfPointer(const Expr *E, const Pointer &P) {
+/// \p E is the address of the pointer: the runtime allocates through it, or a function of the program does.
+void UseClassifier::addressGoesOn(const Expr *E, const Pointer &P) {
   const Expr *Outer = E;
   const Stmt *Above = parent(Outer);
   while (Above && isa<CastExpr, ParenExpr>(Above)) {
@@ -327,7 +351,16 @@ void UseClassifier::addressOfPointer(const Expr *E, const Pointer &P) {
   const CallExpr *Call = dyn_cast_or_null<CallExpr>(Above);
   if (Call && runtimeCall(Call, Outer, P, true))
     return;
-  refuse(P, E->getExprLoc(), "the address of the pointer is taken");
+  const FunctionDecl *Callee = Call && !isa<CXXOperatorCallExpr>(Call) ? Call->getDirectCallee() : nullptr;
+  const unsigned At = Callee ? std::find(Call->arg_begin(), Call->arg_end(), Outer) - Call->arg_begin() : 0;
+  std::optional<NodeId> Parameter = Callee && At < Callee->getNumParams() ? Graph.node(Callee->getParamDecl(At)) : std::nullopt;
+  if (!Parameter || !Graph.facts(*Parameter).ByAddress || Outer->IgnoreParenImpCasts() != E->IgnoreParenImpCasts())
+    return refuse(P, E->getExprLoc(), "the address of the pointer is taken");
+  if (!Callee->isDefined())
+    Graph.require(P.Node, Graph.function(Callee), E->getExprLoc(), "the pointer is passed to '" + Callee->getNameAsString() + "', whose body is not seen");
+  Pointer Whole = P;
+  Whole.Base = Outer;
+  asArgument(Call, Outer, Whole, *Parameter);
 }
 
 } // namespace restride

@@ -136,7 +136,7 @@ struct Declarator {
   Range Text;        ///< from its first token after the specifiers to its last
   Range Name;        ///< empty for a function's result
   std::optional<Range> Suffix; ///< "[]" of an array parameter
-  std::string Reference; ///< "&", "const &" or "&&" where it is a reference to the pointer
+  std::string Reference; ///< "&", "const &" or "&&" where it is a reference to the pointer, "*" where its address
   int Candidate = -1; ///< index in Program::Candidates; -1: a neighbour that is none
   int Member = -1;    ///< index in Program::Members
   bool ToElement = false; ///< a reference to an element, and no pointer
@@ -156,6 +156,7 @@ struct Declaration {
   /// not part of: what goes in front of the handle in its place.
   std::optional<std::string> Scope;
   bool Auto = false; ///< declared with auto
+  bool Owner = false; ///< of std::unique_ptrs: RecordName is the type's whole name
   std::vector<Declarator> Declarators;
   unsigned End = 0;      ///< behind its semicolon; 0 where there is none
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
@@ -179,6 +180,7 @@ struct NullValue {
 /// compared ("d != nullptr"), or freed without its type ("release((void *)d)").
 struct PointerTest {
   Range Pointer;
+  bool Primary = true;   ///< needs no parentheses in front of a dot
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
@@ -188,6 +190,12 @@ struct MemberName {
   std::optional<Range> Name; ///< none in a macro's body, and in an initialiser list
   int Member = -1;           ///< index in Program::Members; -1: the member moves as a whole
   Location Where;
+};
+
+/// The type of a std::unique_ptr that owns the array, in an expression: `Owner<P>(p)`.
+struct OwnerName {
+  Range Whole;
+  unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
 /// sizeof of an expression of the record's type: sizeof(*d), sizeof d[0]. Also

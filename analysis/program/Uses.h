@@ -147,7 +147,12 @@ private:
   void typed(const clang::ExplicitCastExpr *Cast, const clang::Expr *E, Pointer P);
   void pointerArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);
   void pointerInitialises(const clang::VarDecl *V, const clang::Expr *E, const Pointer &P);
-  void addressOfPointer(const clang::Expr *E, const Pointer &P);
+  void addressGoesOn(const clang::Expr *E, const Pointer &P);
+  void addressed(const clang::Expr *E, Pointer P);
+  // OwnerUses.cpp
+  void owner(const clang::Expr *E, const Pointer &P);
+  void ownerGoesOn(const clang::Expr *E, const Pointer &P);
+  void ownerNamed(NodeId Node, clang::SourceRange Type);
   bool isTracked(const clang::Expr *E);
   void shifted(const clang::Expr *E, const Pointer &P);
   void asArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P, NodeId Parameter);

@@ -142,6 +142,7 @@ struct BranchInfo {
   bool GoesOnAsIn = false; ///< and it asks what each trip asks before the next
   /// An `if`, not a loop's or a guard's, whose body is 1: the taken side, 2: the other one.
   int8_t Body = 0;
+  bool Tallies = false; ///< Body adds to a counter that others add to as well
   IndexTarget Appends; ///< the list that Body appends to
   int Compare = -1; ///< the one Setp that decides it; -1: not as simple
   /// A test of the search that this loop is; -1: none.
@@ -163,6 +164,7 @@ struct LoopInfo {
   std::optional<Walk> Walks;   ///< or goes where it loads
   // With a counter:
   bool Runs = false;           ///< from one of RunBounds to the next
+  bool Window = false;         ///< both follow from one number with a fraction that is loaded: from x - r to x + r
   bool Tied = false;           ///< its bound follows from the data that its first value follows from: from x - 1 to x + 1
   uint64_t Unroll = 1;       ///< source trips per trip, guessed from the step
   std::vector<uint32_t> PlaceInParent; ///< per block of it: index in the parent's

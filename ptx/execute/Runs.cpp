@@ -40,12 +40,15 @@ std::vector<Program::LoadedPart> Program::loadsBehind(int Register) const {
 }
 
 /// `for (z = max(c - 1, 0); z <= min(c + 1, n - 1); ++z)`: whatever c is, that is three times.
+/// `for (z = int((x - r) / h); z <= int((x + r) / h); ++z)`: as often, if cells are about as large as what is looked for.
 void Program::findTied() {
   for (LoopInfo &L : Loops) {
     if (!L.Inductions.Test || L.Runs)
       continue;
     const std::vector<int> First = dataBehind(L.Inductions.Test->Counter, /*Converted=*/true), Bound = dataBehind(L.Bound, true);
     L.Tied = !Bound.empty() && llvm::all_of(Bound, [&](int R) { return llvm::is_contained(First, R); });
+    const std::vector<int> Loaded = dataBehind(L.Inductions.Test->Counter, /*Converted=*/false);
+    L.Window = !L.Tied && Loaded.size() == 1 && Loaded == dataBehind(L.Bound, false);
   }
 }
 

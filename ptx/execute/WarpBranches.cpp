@@ -5,8 +5,11 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 
 using namespace restride::ptx;
+
+static constexpr uint64_t WindowTrips = 3;
 
 int64_t Warp::sum(const Step &S, unsigned Lane, unsigned Bits) const {
   uint64_t Total = uint64_t(S.Constant);
@@ -40,6 +43,8 @@ uint32_t Warp::stayInCounted(int Number, uint32_t Stay) {
   const uint64_t Cap = Hurry ? 1 : std::max<uint64_t>(Limits.MaxTripsPerLoop, 1);
   if (!Stay || Loops.trips(Number) < Cap)
     return Stay;
+  // One that data ends, too, does not go to its bound.
+  const uint64_t ByData = Loops.endsByData(Number) ? Limits.DataLoopTrips - std::min(Limits.DataLoopTrips, Loops.trips(Number)) : UINT64_MAX;
   std::array<uint64_t, 32> Left{};
   uint64_t Most = 0;
   for (uint32_t Rest = Stay; Rest; Rest &= Rest - 1) {
@@ -47,8 +52,8 @@ uint32_t Warp::stayInCounted(int Number, uint32_t Stay) {
     const std::optional<uint64_t> Trips = tripsLeftOf(L, Lane);
     if (!Trips)
       return Hurry || L.Tied ? 0 : Stay;
-    Left[Lane] = *Trips;
-    Most = std::max(Most, *Trips);
+    Left[Lane] = std::min(*Trips, ByData);
+    Most = std::max(Most, Left[Lane]);
   }
   for (uint32_t Rest = Stay; Rest; Rest &= Rest - 1) {
     const unsigned Lane = unsigned(std::countr_zero(Rest));
@@ -74,7 +79,8 @@ uint32_t Warp::stayOnData(const BranchInfo &Info, uint32_t Stay, uint32_t Unknow
   const bool ExitLeavesFunction = Info.Leaves == (Info.TakenExits ? 1 : 2);
   if (!Info.IsCounted && ExitLeavesFunction && L.HasOtherExit)
     return Stay | Unknown; // a guard inside the loop
-  const uint64_t Cap = std::max<uint64_t>(Limits.DataLoopTrips / (Info.IsCounted ? L.Unroll : 1), 1);
+  const uint64_t Trips = Info.IsCounted && L.Window ? WindowTrips : Limits.DataLoopTrips;
+  const uint64_t Cap = std::max<uint64_t>(Trips / (Info.IsCounted ? L.Unroll : 1), 1);
   if (Loops.trips(Info.ExitLoop) >= Cap)
     return Stay & ~Unknown;
   if (Info.IsCounted && L.Inductions.Test->Stay == Relation::NotEqual) // what an unrolled loop leaves over counts down from a few
@@ -164,6 +170,9 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
     constexpr double Even = 0.5;
     if (const std::optional<double> Most = Unknown ? appendProbability(Info, unsigned(std::countr_zero(Unknown))) : std::nullopt; Most && *Most < Even)
       Probability = Most;
+    static const char *Exp = getenv("RS_TALLY");
+    if (Exp && Info.Tallies && !Probability)
+      Probability = atof(Exp);
     if (Info.Body && Unknown && Probability) {
       const uint32_t Body = drawLanes(Info, *Probability);
       return (Taken & ~Unknown) | (Unknown & (Info.Body == 1 ? Body : ~Body));

@@ -22,7 +22,7 @@ static std::string specifiers(const Declaration &D, const Move &M, llvm::StringR
                                                                       : Name.take_front(Colon + 2).rsplit(' ').second.str();
   if (D.Scope && !Elsewhere)
     Qualifier = *D.Scope;
-  std::string Handle = M.Handle;
+  std::string Handle = D.Owner ? ownerName(M.Handle) : M.Handle;
   if (M.L.handleIsArray()) { // "[2 * N]" becomes "<(2 * N)>"
     Range Suffix = *D.Declarators.front().Suffix;
     llvm::StringRef Extent = Source.slice(Suffix.Begin, Suffix.End).trim().drop_front().drop_back().trim();
@@ -30,7 +30,7 @@ static std::string specifiers(const Declaration &D, const Move &M, llvm::StringR
     Handle += Word ? "<" + Extent.str() + ">" : "<(" + Extent.str() + ")>";
   }
   std::string Out = Before.str() + Qualifier + Handle + After.str();
-  if (!M.L.handleIsStruct())
+  if (!M.L.handleIsStruct() || D.Owner)
     return Out;
   std::string Kept;
   for (llvm::StringRef W : llvm::split(Out, ' '))
@@ -43,8 +43,8 @@ static bool sameMove(const Move *A, const Move *B) { return A == B || (A && B &&
 
 /// Declarator without its star for a struct handle, and with the index that
 /// stands beside it.
-static Pieces declarator(const Declarator &D, const Move *M) {
-  if (!M || M->L.elementIsRecord())
+static Pieces declarator(const Declaration &Of, const Declarator &D, const Move *M) {
+  if (!M || Of.Owner || M->L.elementIsRecord())
     return {D.Text};
   Pieces Out;
   if (M->L.handleIsStruct()) {
@@ -77,7 +77,7 @@ std::string besideDeclarator(const Declaration &D, const Declarator &One, const 
 
 /// Nothing but the record's name changes.
 static bool keepsDeclarators(const Declaration &D, const Move &M) {
-  return M.L.elementIsRecord() ||
+  return D.Owner || M.L.elementIsRecord() ||
          (!M.L.handleIsStruct() && llvm::all_of(D.Declarators, [](const Declarator &One) { return One.Index.empty() && !One.ToElement; }));
 }
 
@@ -122,7 +122,7 @@ std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llv
       for (size_t I = 0; I < D.Declarators.size(); ++I) {
         if (I > 0)
           With.push_back(separator(D, I, Source).str());
-        add(With, declarator(D.Declarators[I], First));
+        add(With, declarator(D, D.Declarators[I], First));
       }
       Out.push_back({{D.Specifiers.Begin, D.Declarators.back().Text.End}, With, D.Instance});
       continue;
@@ -146,7 +146,7 @@ std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llv
         }
         With.push_back(M ? specifiers(D, *M, Source) : Source.slice(D.Specifiers.Begin, D.Specifiers.End).str());
       }
-      add(With, declarator(D.Declarators[I], M));
+      add(With, declarator(D, D.Declarators[I], M));
       Before = M;
     }
     Out.push_back({{D.Specifiers.Begin, D.Declarators.back().Text.End}, With, D.Instance});

@@ -37,6 +37,8 @@ std::string helperName(llvm::StringRef Handle, HostCall::Api What) {
   return (Handle + "_" + Names[What]).str();
 }
 
+std::string ownerName(llvm::StringRef Handle) { return (Handle + "_ptr").str(); }
+
 namespace {
 
 /// Writes the helpers of one record in one layout.
@@ -60,6 +62,7 @@ private:
   std::string copyWithin(const HelperNeeds &N) const;
   std::string fill(const HelperNeeds &N) const;
   std::string from(const HelperNeeds &N) const;
+  std::string owner() const;
 
   const Record &R;
   const Layout &L;
@@ -247,6 +250,21 @@ std::string Writer::from(const HelperNeeds &N) const {
          "  cudaFree((void *)src);\n  return dst;\n}\n";
 }
 
+/// A std::unique_ptr, with what takes the place of its pointer where that is a struct.
+std::string Writer::owner() const {
+  const bool Struct = L.handleIsStruct();
+  const std::string First = Struct ? L.arrays(R, H)[0].pointer() : "", Deleter = H + "_delete";
+  const auto compare = [&](const std::string &Sign) {
+    return "    friend bool operator" + Sign + "(const pointer &p, const pointer &q) { return p" + First + " " + Sign + " q" + First + "; }\n";
+  };
+  return "struct " + Deleter + " {\n" +
+         (Struct ? "  struct pointer : " + H + " {\n    pointer(decltype(nullptr) = nullptr) : " + H + "{} {}\n    pointer(const " + H + " &p) : " + H +
+                       "(p) {}\n" + compare("==") + compare("!=") + "  };\n"
+                 : "") +
+         "  void operator()(" + Value + "p) const { cudaFree(" + (Struct ? "(void *)" : "") + "p" + First + "); }\n};\n" +
+         "using " + ownerName(H) + " = std::unique_ptr<" + (Struct ? R.Name : H) + ", " + Deleter + ">;\n";
+}
+
 /// The definition of a struct with functions after its fields.
 static std::string withMembers(const std::string &Definition, llvm::ArrayRef<std::string> Functions) {
   std::string Out = Definition.substr(0, Definition.rfind("};"));
@@ -300,6 +318,8 @@ std::string Writer::run(HelperNeeds N) {
     Parts.push_back(allocate(What));
   for (HostCall::Api What : N.Release)
     Parts.push_back(release(What));
+  if (N.Owner)
+    Parts.push_back(owner());
   if (std::string Kernels = conversionKernels(N); !Kernels.empty())
     Parts.push_back(Kernels.substr(1));
   if (!N.In.empty())

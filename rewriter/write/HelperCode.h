@@ -26,6 +26,7 @@ struct HelperNeeds {
   bool InAt = false, OutAt = false, WithinAt = false; ///< some start at an element other than 0
   std::set<HostCall::Api> Fill, Allocate, Release;
   bool FillAt = false;
+  bool Owner = false; ///< a std::unique_ptr owns the array
   bool From = false; ///< memory that the program's functions give out becomes the layout
   std::set<HostCall::Api> Symbol; ///< copies of declared arrays
   bool ArrayBytes = false; ///< sizeof a declared array
@@ -46,6 +47,9 @@ bool isHelperWord(llvm::StringRef Name);
 
 /// Name of the helper for a runtime call: "ParticleSoA_memcpy".
 std::string helperName(llvm::StringRef Handle, HostCall::Api What);
+
+/// Name of the std::unique_ptr that owns an array: "ParticleSoA_ptr".
+std::string ownerName(llvm::StringRef Handle);
 
 /// The whole block, with an empty line before and after it.
 std::string helperCode(const Record &R, const Layout &L, llvm::StringRef Handle, const HelperNeeds &Needs);

@@ -136,6 +136,7 @@ static void callNeeds(const HostCall &H, const Move &M, HelperNeeds &Needs) {
 }
 
 void addCallNeeds(const Move &M, HelperNeeds &Needs) {
+  Needs.Owner |= M.C.Owned;
   for (const HostCall &H : M.C.Calls)
     callNeeds(H, M, Needs);
 }
@@ -209,8 +210,10 @@ std::vector<Edit> siteEdits(const Move &M, HelperNeeds &Needs) {
     for (const NullValue &N : M.C.Nulls)
       Replace(N.Whole, {"{}"}, N.Instance);
     for (const PointerTest &T : M.C.Tests)
-      Replace(T.Pointer, {T.Pointer, First}, T.Instance);
+      Replace(T.Pointer, T.Primary ? Pieces{T.Pointer, First} : Pieces{"(", T.Pointer, ")", First}, T.Instance);
   }
+  for (const OwnerName &N : M.C.OwnerNames)
+    Replace(N.Whole, {ownerName(M.Handle)}, N.Instance);
   for (const Respelling &R : M.C.Respellings)
     Out.push_back({R.Where, {R.With}, R.Instance, true});
   for (const HostCall &H : M.C.Calls) {
