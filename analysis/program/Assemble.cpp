@@ -91,7 +91,8 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
     append(C.Tests, F.Sites.Tests);
     append(C.MemberNames, F.Sites.MemberNames);
     append(C.OwnerNames, F.Sites.OwnerNames);
-    C.Owned |= F.Owns;
+    if (C.Owner.empty())
+      C.Owner = F.Owns;
     append(C.Respellings, F.Sites.Respellings);
     append(C.Sizes, F.Sites.Sizes);
     append(C.Accesses, F.Sites.Accesses);

@@ -56,7 +56,7 @@ struct Candidate {
   std::vector<PointerTest> Tests;
   std::vector<MemberName> MemberNames;
   std::vector<OwnerName> OwnerNames;
-  bool Owned = false; ///< by a std::unique_ptr
+  std::string Owner; ///< the type of a std::unique_ptr that owns it; empty: none does
   std::vector<Respelling> Respellings;
   std::vector<SizeOf> Sizes;
   std::vector<Access> Accesses;

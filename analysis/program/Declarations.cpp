@@ -49,8 +49,7 @@ static TypeLoc ownerName(TypeLoc T) {
   return Auto ? TypeLoc(Auto) : T;
 }
 
-/// "geo::" of a record in geo.
-static std::string scopeName(const CXXRecordDecl *Record) {
+std::string scopeName(const CXXRecordDecl *Record) {
   std::string Qualified = qualifiedName(Record);
   size_t Colon = Qualified.rfind("::");
   return Colon == std::string::npos ? "" : Qualified.substr(0, Colon + 2);
@@ -74,7 +73,7 @@ bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaratio
   };
   if (!D->getTypeSourceInfo())
     return Refuse("has no type in the source");
-  const bool Owner = Graph.facts(Node).Owns;
+  const bool Owner = !Graph.facts(Node).Owns.empty();
   TypeLoc Name = Owner ? ownerName(D->getTypeSourceInfo()->getTypeLoc()) : pointeeName(D->getTypeSourceInfo()->getTypeLoc());
   const bool Parameter = Name && Name.getAs<SubstTemplateTypeParmTypeLoc>();
   if (!Name || (Parameter && Graph.madeFor(D->getDeclContext()).empty()) || Name.getAs<TemplateTypeParmTypeLoc>())
@@ -87,7 +86,7 @@ bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaratio
     return Refuse(View.isEditable(D->getLocation()) ? "is declared by a macro" : "is declared in a header, which stays as it is");
   Out.RecordName = *R;
   Out.Owner = Owner;
-  Out.Scope = Owner ? std::nullopt : Name.getType()->isVoidType() ? scopeName(Graph.decl(Graph.facts(Node).Record)) : scopeOf(Name);
+  Out.Scope = Owner || Name.getType()->isVoidType() ? scopeName(Graph.decl(Graph.facts(Node).Record)) : scopeOf(Name);
   return true;
 }
 
@@ -223,7 +222,7 @@ std::vector<Declaration> DeclarationTable::build() {
   }
   for (const auto &[F, Node] : Results) {
     TypeLoc Result = F->getFunctionTypeLoc() ? F->getFunctionTypeLoc().getReturnLoc() : TypeLoc();
-    const bool Owner = Graph.facts(Node).Owns;
+    const bool Owner = !Graph.facts(Node).Owns.empty();
     TypeLoc Name = !Result ? TypeLoc() : Owner ? ownerName(Result) : pointeeName(Result);
     bool Free = Name && (!Name.getAs<SubstTemplateTypeParmTypeLoc>() || !Graph.madeFor(F).empty());
     std::optional<Range> R = Free ? View.range(Name.getSourceRange()) : std::nullopt;
@@ -237,7 +236,7 @@ std::vector<Declaration> DeclarationTable::build() {
     Declaration D;
     D.RecordName = *R;
     D.Owner = Owner;
-    D.Scope = Owner ? std::nullopt : scopeOf(Name);
+    D.Scope = Owner ? scopeName(Graph.decl(Graph.facts(Node).Record)) : scopeOf(Name);
     D.Specifiers = {Begin->Begin, endOfSpecifiers(View.buffer(), R->End)};
     // Nothing between the star and the name but blanks, or it is no plain result.
     Declarator &One = D.Declarators.emplace_back();

@@ -33,6 +33,9 @@ private:
   std::vector<std::pair<const clang::FunctionDecl *, NodeId>> Results;
 };
 
+/// "geo::" of a record in geo.
+std::string scopeName(const clang::CXXRecordDecl *Record);
+
 /// Offset behind the semicolon that follows \p At, blanks and comments aside; 0 where none does.
 unsigned behindSemicolon(llvm::StringRef Text, unsigned At);
 

@@ -231,7 +231,8 @@ std::optional<NodeId> Flow::node(const ValueDecl *D) {
   Facts[Node].ToElement = Referent != nullptr;
   Facts[Node].Several = Several != nullptr;
   Facts[Node].ByAddress = Addressed != nullptr;
-  Facts[Node].Owns = Owned != nullptr;
+  if (Owned)
+    Facts[Node].Owns = ownerType(D->getType(), *View);
   return Node;
 }
 
@@ -258,7 +259,8 @@ std::optional<NodeId> Flow::result(const FunctionDecl *F) {
   if (!Id && !Owned)
     return std::nullopt;
   NodeId Node = make(F->getLocation(), Result, Owned ? record(Owned) : *Id, F->getNameAsString(), F);
-  Facts[Node].Owns = Owned != nullptr;
+  if (Owned)
+    Facts[Node].Owns = ownerType(F->getReturnType(), *View);
   return Node;
 }
 

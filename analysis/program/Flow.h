@@ -50,7 +50,7 @@ struct NodeFacts {
   bool Declared = false;  ///< a variable, parameter or member
   bool ToElement = false; ///< a reference to an element
   bool Several = false;   ///< an array of pointers, which all point into the same array of records
-  bool Owns = false;      ///< a std::unique_ptr
+  std::string Owns;       ///< it is a std::unique_ptr, of this type
   bool ByAddress = false; ///< a parameter `T **`: the address of such a pointer
   bool Modified = false;  ///< a parameter that changes
   bool Null = false;      ///< an argument that is a null pointer

@@ -163,8 +163,12 @@ std::optional<size_t> BlockReader::helper(size_t I) {
         return Close + 2;
     return std::nullopt;
   }
-  if (is(I, "struct") && I + 2 < Tokens.size() && Tokens[I + 1].Text == Out.Handle + "_delete")
+  if (is(I, "struct") && I > 0 && I + 2 < Tokens.size() && Tokens[I + 1].Text == Out.Handle + "_delete") {
+    const size_t Mark = Text.find(OwnerMark, Tokens[I - 1].Where.End);
+    if (Mark < Tokens[I].Where.Begin)
+      Out.Owner = comment(Mark).substr(OwnerMark.size() - 3);
     return closing(Tokens, I + 2) + 2;
+  }
   if (is(I, "using") && I + 1 < Tokens.size() && Tokens[I + 1].Text == Out.Handle + "_ptr") {
     while (I < Tokens.size() && !is(I, ";"))
       ++I;

@@ -29,6 +29,9 @@ struct HelperFunction {
   std::vector<bool> Handles; ///< by parameter: it is the array
 };
 
+/// Stands above what frees an array in place of its std::unique_ptr's deleter; that type follows.
+inline constexpr llvm::StringLiteral OwnerMark = "// Frees what was owned by ";
+
 struct GeneratedBlock {
   std::string Record; ///< "geo::P", as the code after it spells it
   std::string Handle; ///< "PSoA"
@@ -40,6 +43,7 @@ struct GeneratedBlock {
   Range Mark;            ///< the line that says what it is
   std::vector<HandleMember> Members; ///< where the handle is a struct
   std::vector<HelperFunction> Helpers;
+  std::string Owner; ///< the type of the std::unique_ptr that owned the array
   /// What lines were before, see Notes.h; each may have several lines.
   std::vector<std::string> Before;
   bool handleIsStruct() const { return Layout == "soa" || Layout == "grouped"; }

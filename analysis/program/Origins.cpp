@@ -2,6 +2,7 @@
 // memory that is not the program's device memory.
 
 #include "analysis/program/Allocators.h"
+#include "analysis/program/Declarations.h"
 #include "analysis/program/Owners.h"
 #include "analysis/program/Purity.h"
 #include "analysis/program/Uses.h"
@@ -111,6 +112,8 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
       return Graph.unite(Node, Graph.callResult(C, *Other, Caller));
   if (E->getType()->isArrayType() || allocatesHostMemory(E))
     return From(Origin::Host, "an array that is not cudaMalloc's");
+  if (E->getType()->isRecordType())
+    return From(Origin::Unknown, "an owner that is no std::unique_ptr with a deleter that does nothing but cudaFree");
   const ArraySubscriptExpr *OneOfMany = dyn_cast<ArraySubscriptExpr>(E);
   From(Origin::Unknown, OneOfMany ? "an array of pointers; give each array a pointer of its own" : "a value that cannot be followed");
 }
@@ -118,7 +121,7 @@ void UseClassifier::flowInto(NodeId Node, const Expr *Source) {
 /// An expression says the type of an owner.
 void UseClassifier::ownerNamed(NodeId Node, SourceRange Type) {
   if (std::optional<Range> R = View.range(Type))
-    Graph.facts(Node).Sites.OwnerNames.push_back({*R});
+    Graph.facts(Node).Sites.OwnerNames.push_back({*R, scopeName(Graph.decl(Graph.facts(Node).Record))});
   else
     Graph.refuse(Node, Type.getBegin(), "the type of the pointer's owner is written by a macro");
 }

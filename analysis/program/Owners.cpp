@@ -57,6 +57,18 @@ const CXXRecordDecl *ownedRecord(QualType T, const SourceView &View) {
   return Record && isPlainDeleter(Owner->getTemplateArgs()[1].getAsType()->getAsCXXRecordDecl(), View) ? Record : nullptr;
 }
 
+bool isOwnerTemplate(const TemplateDecl *T) {
+  if (const TypeAliasTemplateDecl *Alias = dyn_cast_or_null<TypeAliasTemplateDecl>(T)) {
+    const auto *Of = Alias->getTemplatedDecl()->getUnderlyingType()->getAs<TemplateSpecializationType>();
+    return Of && isOwnerTemplate(Of->getTemplateName().getAsTemplateDecl());
+  }
+  return isa_and_nonnull<ClassTemplateDecl>(T) && T->isInStdNamespace() && identifierOf(T) == "unique_ptr";
+}
+
+std::string ownerType(QualType T, const SourceView &View) {
+  return T.getNonReferenceType().getUnqualifiedType().getAsString(View.options());
+}
+
 /// One step of ownedBy(); \p E itself at the end, null where there is nothing.
 static const Expr *inside(const Expr *E) {
   if (const FullExpr *F = dyn_cast<FullExpr>(E))

@@ -1,6 +1,8 @@
 // Where a template's text names its type parameters.
 #pragma once
 
+#include "analysis/program/Owners.h"
+
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 #include <set>
@@ -21,6 +23,9 @@ public:
       Of = P.getPointeeLoc();
     else if (clang::ArrayTypeLoc A = T.getAs<clang::ArrayTypeLoc>())
       Of = A.getElementLoc();
+    else if (clang::TemplateSpecializationTypeLoc S = T.getAs<clang::TemplateSpecializationTypeLoc>(); S && S.getNumArgs() && isOwnerTemplate(S.getTypePtr()->getTemplateName().getAsTemplateDecl()))
+      if (const clang::TypeSourceInfo *First = S.getArgLoc(0).getArgument().getKind() == clang::TemplateArgument::Type ? S.getArgLoc(0).getTypeSourceInfo() : nullptr)
+        Of = First->getTypeLoc();
     if (clang::TemplateTypeParmTypeLoc L = Of ? Of.getUnqualifiedLoc().getAs<clang::TemplateTypeParmTypeLoc>() : clang::TemplateTypeParmTypeLoc())
       if (L.getTypePtr()->getDepth() == Depth)
         PointedTo.insert(L.getTypePtr()->getIndex());

@@ -93,7 +93,7 @@ void UseClassifier::reference(const Expr *E, const ValueDecl *D) {
       return entry(E, P);
     if (Graph.facts(*Node).ByAddress)
       return addressed(E, P);
-    if (Graph.facts(*Node).Owns)
+    if (!Graph.facts(*Node).Owns.empty())
       return owner(E, P);
     Graph.facts(*Node).ToElement ? element(E, P) : pointer(E, P);
   }
@@ -153,7 +153,7 @@ void UseClassifier::callResult(const CallExpr *E, NodeId Node) {
   Pointer P;
   P.Node = Graph.callResult(E, Node, Caller);
   P.Base = E;
-  if (Graph.facts(Node).Owns)
+  if (!Graph.facts(Node).Owns.empty())
     ownerGoesOn(E, P);
   else if (!resultIsUnused(E))
     pointer(E, P);

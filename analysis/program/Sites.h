@@ -195,6 +195,7 @@ struct MemberName {
 /// The type of a std::unique_ptr that owns the array, in an expression: `Owner<P>(p)`.
 struct OwnerName {
   Range Whole;
+  std::string Scope; ///< of the record: "geo::"
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 

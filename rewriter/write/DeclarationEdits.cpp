@@ -15,7 +15,7 @@ static std::string specifiers(const Declaration &D, const Move &M, llvm::StringR
   // "struct geo::P" keeps "geo::". Code for a record from a header stands in the
   // global namespace.
   bool Elsewhere = llvm::StringRef(M.C.Type.Name).contains("::");
-  size_t Colon = Elsewhere ? llvm::StringRef::npos : Name.rfind("::");
+  size_t Colon = Elsewhere || D.Owner ? llvm::StringRef::npos : Name.rfind("::");
   std::string Qualifier;
   if (Colon != llvm::StringRef::npos)
     Qualifier = Name.take_front(Colon + 2).rsplit(' ').second.empty() ? Name.take_front(Colon + 2).str()

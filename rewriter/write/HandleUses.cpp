@@ -1,5 +1,7 @@
 #include "rewriter/write/HandleUses.h"
 
+#include "rewriter/write/HelperCode.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -25,6 +27,8 @@ HandleUses::HandleUses(llvm::StringRef Text, llvm::ArrayRef<TextToken> Tokens, l
     for (size_t B = 0; B < Blocks.size(); ++B)
       if (Tokens[I].Text == Blocks[B].Handle)
         declaration(I, B, Open);
+      else if (!Blocks[B].Owner.empty() && Tokens[I].Text == ownerName(Blocks[B].Handle))
+        Edits.push_back({Tokens[I].Where, {Blocks[B].Owner}});
   }
   deduced();
   for (size_t I = 0; I < Tokens.size(); ++I)

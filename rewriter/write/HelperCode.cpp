@@ -1,5 +1,6 @@
 #include "rewriter/write/HelperCode.h"
 
+#include "analysis/program/Generated.h"
 #include "rewriter/write/ElementCode.h"
 #include "rewriter/write/SymbolCode.h"
 
@@ -62,7 +63,7 @@ private:
   std::string copyWithin(const HelperNeeds &N) const;
   std::string fill(const HelperNeeds &N) const;
   std::string from(const HelperNeeds &N) const;
-  std::string owner() const;
+  std::string owner(const std::string &Before) const;
 
   const Record &R;
   const Layout &L;
@@ -251,15 +252,16 @@ std::string Writer::from(const HelperNeeds &N) const {
 }
 
 /// A std::unique_ptr, with what takes the place of its pointer where that is a struct.
-std::string Writer::owner() const {
+std::string Writer::owner(const std::string &Before) const {
   const bool Struct = L.handleIsStruct();
   const std::string First = Struct ? L.arrays(R, H)[0].pointer() : "", Deleter = H + "_delete";
   const auto compare = [&](const std::string &Sign) {
     return "    friend bool operator" + Sign + "(const pointer &p, const pointer &q) { return p" + First + " " + Sign + " q" + First + "; }\n";
   };
-  return "struct " + Deleter + " {\n" +
+  return OwnerMark.str() + Before + "\nstruct " + Deleter + " {\n" +
          (Struct ? "  struct pointer : " + H + " {\n    pointer(decltype(nullptr) = nullptr) : " + H + "{} {}\n    pointer(const " + H + " &p) : " + H +
-                       "(p) {}\n" + compare("==") + compare("!=") + "  };\n"
+                       "(p) {}\n    explicit operator bool() const { return this->" +
+                       First.substr(1) + "; }\n" + compare("==") + compare("!=") + "  };\n"
                  : "") +
          "  void operator()(" + Value + "p) const { cudaFree(" + (Struct ? "(void *)" : "") + "p" + First + "); }\n};\n" +
          "using " + ownerName(H) + " = std::unique_ptr<" + (Struct ? R.Name : H) + ", " + Deleter + ">;\n";
@@ -318,8 +320,8 @@ std::string Writer::run(HelperNeeds N) {
     Parts.push_back(allocate(What));
   for (HostCall::Api What : N.Release)
     Parts.push_back(release(What));
-  if (N.Owner)
-    Parts.push_back(owner());
+  if (!N.Owner.empty())
+    Parts.push_back(owner(N.Owner));
   if (std::string Kernels = conversionKernels(N); !Kernels.empty())
     Parts.push_back(Kernels.substr(1));
   if (!N.In.empty())

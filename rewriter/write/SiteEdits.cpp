@@ -136,7 +136,8 @@ static void callNeeds(const HostCall &H, const Move &M, HelperNeeds &Needs) {
 }
 
 void addCallNeeds(const Move &M, HelperNeeds &Needs) {
-  Needs.Owner |= M.C.Owned;
+  if (Needs.Owner.empty())
+    Needs.Owner = M.C.Owner;
   for (const HostCall &H : M.C.Calls)
     callNeeds(H, M, Needs);
 }
@@ -213,7 +214,7 @@ std::vector<Edit> siteEdits(const Move &M, HelperNeeds &Needs) {
       Replace(T.Pointer, T.Primary ? Pieces{T.Pointer, First} : Pieces{"(", T.Pointer, ")", First}, T.Instance);
   }
   for (const OwnerName &N : M.C.OwnerNames)
-    Replace(N.Whole, {ownerName(M.Handle)}, N.Instance);
+    Replace(N.Whole, {(llvm::StringRef(M.C.Type.Name).contains("::") ? "" : N.Scope) + ownerName(M.Handle)}, N.Instance);
   for (const Respelling &R : M.C.Respellings)
     Out.push_back({R.Where, {R.With}, R.Instance, true});
   for (const HostCall &H : M.C.Calls) {
