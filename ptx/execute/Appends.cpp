@@ -24,7 +24,6 @@ void Program::findAppends() {
       continue;
     for (unsigned I = C.Blocks[Body].Begin; I < C.Blocks[Body].End; ++I) {
       const MicroOp &Counts = Ops[I];
-      Info.Tallies |= Counts.Op == Opcode::Atom || Counts.Op == Opcode::Red;
       if (Counts.Op != Opcode::Atom || Counts.DestCount != 1 || Counts.Mem == Space::Shared || !isUniform(Counts.Address))
         continue;
       const int Place = Slots[Counts.FirstDest];

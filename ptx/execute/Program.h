@@ -142,7 +142,6 @@ struct BranchInfo {
   bool GoesOnAsIn = false; ///< and it asks what each trip asks before the next
   /// An `if`, not a loop's or a guard's, whose body is 1: the taken side, 2: the other one.
   int8_t Body = 0;
-  bool Tallies = false; ///< Body adds to a counter that others add to as well
   IndexTarget Appends; ///< the list that Body appends to
   int Compare = -1; ///< the one Setp that decides it; -1: not as simple
   /// A test of the search that this loop is; -1: none.

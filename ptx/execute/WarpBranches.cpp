@@ -5,7 +5,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 
 using namespace restride::ptx;
 
@@ -170,9 +169,6 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
     constexpr double Even = 0.5;
     if (const std::optional<double> Most = Unknown ? appendProbability(Info, unsigned(std::countr_zero(Unknown))) : std::nullopt; Most && *Most < Even)
       Probability = Most;
-    static const char *Exp = getenv("RS_TALLY");
-    if (Exp && Info.Tallies && !Probability)
-      Probability = atof(Exp);
     if (Info.Body && Unknown && Probability) {
       const uint32_t Body = drawLanes(Info, *Probability);
       return (Taken & ~Unknown) | (Unknown & (Info.Body == 1 ? Body : ~Body));
