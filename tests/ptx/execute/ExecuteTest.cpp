@@ -308,6 +308,29 @@ DONE: ret;)");
   EXPECT_GT(Lanes, 3u * 256 - 20) << "two at the border";
 }
 
+// for (k = int(x[i] - 3); k <= int(x[i] + 3); ++k) p[k]
+TEST(Execute, AWindowAroundDataIsNarrow) {
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.f32 %f1, [%rd3];
+sub.f32 %f2, %f1, 0f40400000;
+cvt.rzi.s32.f32 %r5, %f2;
+add.f32 %f3, %f1, 0f40400000;
+cvt.rzi.s32.f32 %r7, %f3;
+LOOP: mul.wide.s32 %rd4, %r5, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.f32 %f4, [%rd5];
+add.s32 %r8, %r5, 1;
+setp.lt.s32 %p2, %r5, %r7;
+mov.b32 %r5, %r8;
+@%p2 bra LOOP;
+ret;)");
+  WarpTrace T = K.run();
+  EXPECT_DOUBLE_EQ(T.Loops[0].True, 3);
+}
+
 TEST(Execute, LanesWithDifferentTrips) {
   // Lane l makes l + 1 trips.
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
