@@ -41,7 +41,7 @@ static TypeLoc pointeeName(TypeLoc T) {
 }
 
 /// The type of a std::unique_ptr, as it is written.
-static TypeLoc ownerName(TypeLoc T) {
+static TypeLoc ownerTypeName(TypeLoc T) {
   if (ReferenceTypeLoc R = T.getAs<ReferenceTypeLoc>())
     T = R.getPointeeLoc();
   T = T.getUnqualifiedLoc();
@@ -74,7 +74,7 @@ bool DeclarationTable::typeName(const DeclaratorDecl *D, NodeId Node, Declaratio
   if (!D->getTypeSourceInfo())
     return Refuse("has no type in the source");
   const bool Owner = !Graph.facts(Node).Owns.empty();
-  TypeLoc Name = Owner ? ownerName(D->getTypeSourceInfo()->getTypeLoc()) : pointeeName(D->getTypeSourceInfo()->getTypeLoc());
+  TypeLoc Name = Owner ? ownerTypeName(D->getTypeSourceInfo()->getTypeLoc()) : pointeeName(D->getTypeSourceInfo()->getTypeLoc());
   const bool Parameter = Name && Name.getAs<SubstTemplateTypeParmTypeLoc>();
   if (!Name || (Parameter && Graph.madeFor(D->getDeclContext()).empty()) || Name.getAs<TemplateTypeParmTypeLoc>())
     return Refuse("is declared through a typedef of the pointer or a template parameter");
@@ -223,7 +223,7 @@ std::vector<Declaration> DeclarationTable::build() {
   for (const auto &[F, Node] : Results) {
     TypeLoc Result = F->getFunctionTypeLoc() ? F->getFunctionTypeLoc().getReturnLoc() : TypeLoc();
     const bool Owner = !Graph.facts(Node).Owns.empty();
-    TypeLoc Name = !Result ? TypeLoc() : Owner ? ownerName(Result) : pointeeName(Result);
+    TypeLoc Name = !Result ? TypeLoc() : Owner ? ownerTypeName(Result) : pointeeName(Result);
     bool Free = Name && (!Name.getAs<SubstTemplateTypeParmTypeLoc>() || !Graph.madeFor(F).empty());
     std::optional<Range> R = Free ? View.range(Name.getSourceRange()) : std::nullopt;
     std::optional<Range> Begin = View.range(F->getBeginLoc()), FunctionName = View.range(F->getLocation());

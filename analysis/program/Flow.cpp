@@ -213,25 +213,30 @@ std::optional<NodeId> Flow::node(const ValueDecl *D) {
       return std::nullopt;
     return declared(D, *Pointee);
   }
-  const CXXRecordDecl *Pointee = trackedPointee(D->getType(), *View);
-  if (const VarDecl *V = dyn_cast<VarDecl>(D); V && !Pointee)
-    Pointee = Untyped.lookup(V);
-  const CXXRecordDecl *Referent = Pointee ? nullptr : trackedReferent(D, *View);
-  const CXXRecordDecl *Array = Pointee || Referent ? nullptr : declaredArrayOf(D, *View);
-  const CXXRecordDecl *Several = Pointee || Referent || Array ? nullptr : pointersTo(D, *View);
-  const CXXRecordDecl *Addressed = Pointee || Referent || Array || Several ? nullptr : addressedPointee(D, *View);
-  const CXXRecordDecl *Owned = Pointee || Referent || Array || Several || Addressed ? nullptr : ownedRecord(D->getType(), *View);
-  if (!Pointee && !Referent && !Array && !Several && !Addressed && !Owned)
+  bool ToElement = false, Array = false, Several = false, ByAddress = false, Owns = false;
+  const CXXRecordDecl *Record = trackedPointee(D->getType(), *View);
+  if (const VarDecl *V = dyn_cast<VarDecl>(D); V && !Record)
+    Record = Untyped.lookup(V);
+  const auto is = [&](bool &Kind, const CXXRecordDecl *(*Find)(const ValueDecl *, const SourceView &)) {
+    if (!Record)
+      Kind = (Record = Find(D, *View)) != nullptr;
+  };
+  is(ToElement, trackedReferent);
+  is(Array, declaredArrayOf);
+  is(Several, pointersTo);
+  is(ByAddress, addressedPointee);
+  is(Owns, [](const ValueDecl *Owner, const SourceView &View) { return ownedRecord(Owner->getType(), View); });
+  if (!Record)
     return std::nullopt;
-  NodeId Node = declared(D, record(Pointee ? Pointee : Referent ? Referent : Array ? Array : Several ? Several : Addressed ? Addressed : Owned));
+  NodeId Node = declared(D, record(Record));
   if (Array)
     Facts[Node].Sites.Lives = D->hasAttr<CUDASharedAttr>()     ? Memory::Shared
                               : D->hasAttr<CUDAConstantAttr>() ? Memory::Constant
                                                                : Memory::Global;
-  Facts[Node].ToElement = Referent != nullptr;
-  Facts[Node].Several = Several != nullptr;
-  Facts[Node].ByAddress = Addressed != nullptr;
-  if (Owned)
+  Facts[Node].ToElement = ToElement;
+  Facts[Node].Several = Several;
+  Facts[Node].ByAddress = ByAddress;
+  if (Owns)
     Facts[Node].Owns = ownerType(D->getType(), *View);
   return Node;
 }

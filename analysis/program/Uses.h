@@ -3,7 +3,8 @@
 // member access, a copy, a call, another pointer. What it does not know refuses
 // the array, with the place.
 //
-// Pointers.cpp follows pointers, NullPointers.cpp those that are null or may be, Passing.cpp what they are passed to,
+// Pointers.cpp follows pointers, PointerPlaces.cpp arrays of them and their addresses, OwnerUses.cpp what owns them,
+// NullPointers.cpp those that are null or may be, Passing.cpp what they are passed to,
 // Elements.cpp elements and their members, Aliases.cpp names of elements,
 // HostSites.cpp calls of the CUDA runtime, DeclaredArrays.cpp arrays that are
 // declared in device memory; Origins.cpp looks the other way, at what is
@@ -143,12 +144,13 @@ private:
   // Pointers.cpp
   void pointer(const clang::Expr *E, Pointer P);
   void mention(const clang::Expr *E, const Pointer &P);
-  void entry(const clang::Expr *E, Pointer P);
   void typed(const clang::ExplicitCastExpr *Cast, const clang::Expr *E, Pointer P);
   void pointerArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P);
   void pointerInitialises(const clang::VarDecl *V, const clang::Expr *E, const Pointer &P);
-  void addressGoesOn(const clang::Expr *E, const Pointer &P);
+  // PointerPlaces.cpp
+  void entry(const clang::Expr *E, Pointer P);
   void addressed(const clang::Expr *E, Pointer P);
+  void addressGoesOn(const clang::Expr *E, const Pointer &P);
   // OwnerUses.cpp
   void owner(const clang::Expr *E, const Pointer &P);
   void ownerGoesOn(const clang::Expr *E, const Pointer &P);

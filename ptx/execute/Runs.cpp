@@ -47,8 +47,10 @@ void Program::findTied() {
       continue;
     const std::vector<int> First = dataBehind(L.Inductions.Test->Counter, /*Converted=*/true), Bound = dataBehind(L.Bound, true);
     L.Tied = !Bound.empty() && llvm::all_of(Bound, [&](int R) { return llvm::is_contained(First, R); });
+    if (L.Tied)
+      continue;
     const std::vector<int> Loaded = dataBehind(L.Inductions.Test->Counter, /*Converted=*/false);
-    L.Window = !L.Tied && Loaded.size() == 1 && Loaded == dataBehind(L.Bound, false);
+    L.Window = Loaded.size() == 1 && Loaded == dataBehind(L.Bound, false);
   }
 }
 

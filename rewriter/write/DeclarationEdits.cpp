@@ -2,6 +2,8 @@
 
 #include "rewriter/write/SiteEdits.h"
 
+#include "rewriter/write/OwnerCode.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 namespace restride {
@@ -101,7 +103,7 @@ std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llv
     if (D.Auto) {
       // "auto *q = p": the star goes, the type follows the initialiser.
       for (const Declarator &One : D.Declarators)
-        if (const Move *M = MoveOf(One); M && M->L.handleIsStruct() && One.Name.Begin > One.Text.Begin)
+        if (const Move *M = MoveOf(One); M && !D.Owner && M->L.handleIsStruct() && One.Name.Begin > One.Text.Begin)
           Out.push_back({{One.Text.Begin, One.Name.Begin}, {One.Reference}, D.Instance});
       continue;
     }

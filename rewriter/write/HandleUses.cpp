@@ -1,6 +1,6 @@
 #include "rewriter/write/HandleUses.h"
 
-#include "rewriter/write/HelperCode.h"
+#include "rewriter/write/OwnerCode.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,7 +1,7 @@
 #include "rewriter/write/HelperCode.h"
 
-#include "analysis/program/Generated.h"
 #include "rewriter/write/ElementCode.h"
+#include "rewriter/write/OwnerCode.h"
 #include "rewriter/write/SymbolCode.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -38,8 +38,6 @@ std::string helperName(llvm::StringRef Handle, HostCall::Api What) {
   return (Handle + "_" + Names[What]).str();
 }
 
-std::string ownerName(llvm::StringRef Handle) { return (Handle + "_ptr").str(); }
-
 namespace {
 
 /// Writes the helpers of one record in one layout.
@@ -63,7 +61,6 @@ private:
   std::string copyWithin(const HelperNeeds &N) const;
   std::string fill(const HelperNeeds &N) const;
   std::string from(const HelperNeeds &N) const;
-  std::string owner(const std::string &Before) const;
 
   const Record &R;
   const Layout &L;
@@ -251,22 +248,6 @@ std::string Writer::from(const HelperNeeds &N) const {
          "  cudaFree((void *)src);\n  return dst;\n}\n";
 }
 
-/// A std::unique_ptr, with what takes the place of its pointer where that is a struct.
-std::string Writer::owner(const std::string &Before) const {
-  const bool Struct = L.handleIsStruct();
-  const std::string First = Struct ? L.arrays(R, H)[0].pointer() : "", Deleter = H + "_delete";
-  const auto compare = [&](const std::string &Sign) {
-    return "    friend bool operator" + Sign + "(const pointer &p, const pointer &q) { return p" + First + " " + Sign + " q" + First + "; }\n";
-  };
-  return OwnerMark.str() + Before + "\nstruct " + Deleter + " {\n" +
-         (Struct ? "  struct pointer : " + H + " {\n    pointer(decltype(nullptr) = nullptr) : " + H + "{} {}\n    pointer(const " + H + " &p) : " + H +
-                       "(p) {}\n    explicit operator bool() const { return this->" +
-                       First.substr(1) + "; }\n" + compare("==") + compare("!=") + "  };\n"
-                 : "") +
-         "  void operator()(" + Value + "p) const { cudaFree(" + (Struct ? "(void *)" : "") + "p" + First + "); }\n};\n" +
-         "using " + ownerName(H) + " = std::unique_ptr<" + (Struct ? R.Name : H) + ", " + Deleter + ">;\n";
-}
-
 /// The definition of a struct with functions after its fields.
 static std::string withMembers(const std::string &Definition, llvm::ArrayRef<std::string> Functions) {
   std::string Out = Definition.substr(0, Definition.rfind("};"));
@@ -321,7 +302,7 @@ std::string Writer::run(HelperNeeds N) {
   for (HostCall::Api What : N.Release)
     Parts.push_back(release(What));
   if (!N.Owner.empty())
-    Parts.push_back(owner(N.Owner));
+    Parts.push_back(ownerCode(R, L, H, N.Owner));
   if (std::string Kernels = conversionKernels(N); !Kernels.empty())
     Parts.push_back(Kernels.substr(1));
   if (!N.In.empty())

@@ -48,9 +48,6 @@ bool isHelperWord(llvm::StringRef Name);
 /// Name of the helper for a runtime call: "ParticleSoA_memcpy".
 std::string helperName(llvm::StringRef Handle, HostCall::Api What);
 
-/// Name of the std::unique_ptr that owns an array: "ParticleSoA_ptr".
-std::string ownerName(llvm::StringRef Handle);
-
 /// The whole block, with an empty line before and after it.
 std::string helperCode(const Record &R, const Layout &L, llvm::StringRef Handle, const HelperNeeds &Needs);
 

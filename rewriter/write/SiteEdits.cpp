@@ -1,6 +1,7 @@
 #include "rewriter/write/SiteEdits.h"
 
 #include "rewriter/write/AccessEdits.h"
+#include "rewriter/write/OwnerCode.h"
 
 namespace restride {
 
