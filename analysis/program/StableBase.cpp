@@ -60,6 +60,14 @@ static bool onlyRead(const Chain &C, const FunctionDecl *In) {
   return Method && Method->isConst();
 }
 
+/// An object of a library that nothing of the program's is kept in: `std::mt19937`, `std::normal_distribution<float>`.
+static bool isOfNumbers(const CXXRecordDecl *Library) {
+  const ClassTemplateSpecializationDecl *S = dyn_cast<ClassTemplateSpecializationDecl>(Library);
+  return S && llvm::all_of(S->getTemplateArgs().asArray(), [](const TemplateArgument &A) {
+    return A.getKind() == TemplateArgument::Integral || (A.getKind() == TemplateArgument::Type && A.getAsType()->isArithmeticType());
+  });
+}
+
 namespace {
 
 class Changes : public DynamicRecursiveASTVisitor {
@@ -103,7 +111,7 @@ public:
       return false;
     if (const CXXOperatorCallExpr *Assignment = dyn_cast<CXXOperatorCallExpr>(E); Assignment && Assignment->isAssignmentOp() && holds(E->getArg(0)->getType()) && !isAnother(E->getArg(0)))
       return false;
-    if (Method && Method->getOverloadedOperator() == OO_Call && isLibraryFunction(F))
+    if (Method && Method->getOverloadedOperator() == OO_Call && isLibraryFunction(F) && !isOfNumbers(Method->getParent()))
       return false; // std::function calls what it was given
     if (F->hasBody())
       return body(F);

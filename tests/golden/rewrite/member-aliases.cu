@@ -7,6 +7,7 @@
 // RUN: %compile-both %t/out/Cell/soa/in.cu %t/out/Cell/asta32/in.cu %t/out/Cell/aos-align16/in.cu
 // RUN: %compile-both %t/out/Total/soa/in.cu %t/out/Total/asta32/in.cu
 #include <cstdio>
+#include <random>
 #include <vector>
 
 #define OK(call) do { if ((call) != cudaSuccess) std::printf("%s\n", #call); } while (0)
@@ -73,12 +74,16 @@ __global__ void shakeAll(Cell *cells, int n) {
 
 static void fill(Grid &grid) {
   OK(cudaMallocManaged(&grid.cells, grid.n * sizeof(Cell)));
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> share(0, 1);
   for (int i = 0; i < grid.n; ++i) {
     Cell &cell = grid.cells[(i * 7) % grid.n];
     // SOA: const ptrdiff_t cell = (i * 7) % grid.n;
     cell.height = next(i % 13);
     // SOA: grid.cells.height[cell] = next(i % 13);
     cell.flow = 0;
+    cell.flow += random() % 3 + share(random);
+    // SOA: grid.cells.flow[cell] += random() % 3 + share(random);
     cell.region = i % grid.regions;
   }
 }
