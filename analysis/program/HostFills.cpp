@@ -91,7 +91,7 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
   if (!Guessed.empty())
     Site.L.Notes.push_back("integers in " + Guessed + " lie as near each other as the loops that make them say");
   if (!Drawn.empty())
-    Site.L.Notes.push_back("integers in " + Drawn + " follow from random numbers: they are in no order");
+    Site.L.Notes.push_back("integers in " + Drawn + " follow from random numbers or are copied one by one: they are in no order");
   if (!Below.empty())
     Site.L.Notes.push_back("integers in " + Below + " are any subscripts of the arrays that they are subscripts of");
 }

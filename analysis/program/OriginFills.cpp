@@ -64,12 +64,26 @@ static void forUnknown(const ParmVarDecl *P, std::vector<Fill> &Known, ASTContex
   }
 }
 
+/// Kernels fill it with members of other records, `item.first = vertices[queue[i]].first`, and so in no order.
+static bool isCopied(const FieldDecl *Member, const UnitFacts &Facts) {
+  auto At = Facts.MemberValues.find(Member->getLocation().getRawEncoding());
+  return Facts.Subscripts.count(Member->getLocation().getRawEncoding()) && At != Facts.MemberValues.end() && llvm::any_of(At->second, [&](const Expr *Value) {
+    const MemberExpr *Other = dyn_cast<MemberExpr>(Value->IgnoreParenCasts());
+    const FieldDecl *F = Other ? dyn_cast<FieldDecl>(Other->getMemberDecl()) : nullptr;
+    return F && F->getParent() != Member->getParent() && isa<ArraySubscriptExpr>(Other->getBase()->IgnoreParenImpCasts());
+  });
+}
+
 std::string addFillsByOrigin(const ParmVarDecl *P, IndexOrigin Which, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
                              const UnitFacts &Facts, ASTContext &Context) {
   std::string Names;
   auto ByOrigin = [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
     const bool OnDevice = Host.DeviceRecords.count(F->getParent()->getDefinition()) || Host.DeviceWrites.count(F);
-    return OnDevice || Context.getTypeSize(F->getType()) < 32 ? std::nullopt : fillByOrigin(F, Which, RecordBytes, Host, Values, Facts, Context);
+    if (Context.getTypeSize(F->getType()) < 32)
+      return std::nullopt;
+    if (OnDevice)
+      return Which == IndexOrigin::Drawn && isCopied(F, Facts) ? std::optional(below(Largest, RecordBytes)) : std::nullopt;
+    return fillByOrigin(F, Which, RecordBytes, Host, Values, Facts, Context);
   };
   forUnknown(P, Known, Context, ByOrigin, Names);
   return Names;

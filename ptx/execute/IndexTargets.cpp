@@ -72,7 +72,7 @@ void Program::findTargets() {
     std::set<GivenPointer> Pointers;
     std::set<size_t> Data;
     bool Ordered = true, Converted = true;
-    for (int R : registersBehind(To.Address, /*ThroughFloats=*/false))
+    for (int R : registersBehind(To.Address, /*AsIndex=*/true))
       for (unsigned At : Writes[size_t(R)]) {
         const MicroOp &Op = Ops[At];
         if (Op.Op == Opcode::Ld || (Op.Op == Opcode::Cvt && Op.SrcFloat && !Op.Float)) {
@@ -95,6 +95,11 @@ void Program::findTargets() {
       std::erase_if(Data, [&](size_t At) { return Targets[At].Position == IndexTarget::Row; });
       Ordered = true;
     }
+    if (Data.size() == 2 && Pointers.size() == 1 && Ordered && !Converted)
+      if (const std::vector<LoadedPart> Loads = loadsBehind(To.Address, /*AsIndex=*/true); Loads.size() == 2) {
+        const bool Swaps = Loads[1].Dest < Loads[0].Dest;
+        Spans.push_back({Loads[Swaps], Loads[!Swaps], *Pointers.begin()});
+      }
     if (Data.size() != 1 || Pointers.size() != 1)
       continue;
     IndexTarget &Target = Targets[*Data.begin()];

@@ -242,13 +242,22 @@ private:
     const MicroOp *Load;
     size_t Dest; ///< in Slots
   };
-  std::vector<LoadedPart> loadsBehind(int Register) const;
+  std::vector<LoadedPart> loadsBehind(int Register, bool AsIndex = false) const;
+  /// Two loads that the index of one array follows from, as in a search from one to the other.
+  struct Span {
+    LoadedPart First, Second; ///< as they lie in the code
+    GivenPointer Array;
+  };
+  std::vector<Span> Spans;
   bool areOfOneEntry(const MicroOp &A, const MicroOp &B) const;
+  bool areMembersOfOneEntry(const MicroOp &A, const MicroOp &B) const;
+  bool isCopied(Slot A) const;
+  std::optional<LoadedPart> beginOfCounted(unsigned Loop, const LoadedPart &Count) const;
   bool areAdded(Slot A, Slot B) const;
   bool leavesFunction(unsigned Block) const;
   /// Registers that \p Register is computed from, itself included; as far as a
-  /// bounds check goes.
-  std::vector<int> registersBehind(int Register, bool ThroughFloats = true) const;
+  /// bounds check goes. As an index: not those of floating-point values, nor of what chooses between two.
+  std::vector<int> registersBehind(int Register, bool AsIndex = false) const;
   /// Those of them that loads bring, and with \p Converted those that are made of floating-point values.
   std::vector<int> dataBehind(int Register, bool Converted) const;
   std::vector<GivenWord> givenBehind(int Register) const;

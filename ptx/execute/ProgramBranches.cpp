@@ -24,7 +24,7 @@ bool Program::leavesFunction(unsigned Block) const {
   return false;
 }
 
-std::vector<int> Program::registersBehind(int Register, bool ThroughFloats) const {
+std::vector<int> Program::registersBehind(int Register, bool AsIndex) const {
   std::vector<int> Out, Work{Register};
   llvm::BitVector Seen(Registers);
   constexpr unsigned MaxRegisters = 64;
@@ -37,8 +37,9 @@ std::vector<int> Program::registersBehind(int Register, bool ThroughFloats) cons
     Out.push_back(R);
     for (unsigned At : Writes[size_t(R)]) {
       const MicroOp &Op = Ops[At];
-      if (Op.Op != Opcode::Ld && Op.Op != Opcode::LdParam && (ThroughFloats || Op.Op != Opcode::Cvt || !Op.SrcFloat))
-        for (unsigned S = 0; S < Op.SrcCount; ++S)
+      const bool IsFloat = Op.Op == Opcode::Cvt && Op.SrcFloat, Chooses = Op.Op == Opcode::Selp;
+      if (Op.Op != Opcode::Ld && Op.Op != Opcode::LdParam && !(AsIndex && IsFloat))
+        for (unsigned S = 0; S < (AsIndex && Chooses ? 2 : Op.SrcCount); ++S)
           Work.push_back(Slots[Op.FirstSrc + S]);
     }
   }

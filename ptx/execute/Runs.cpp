@@ -20,6 +20,15 @@ bool Program::areOfOneEntry(const MicroOp &A, const MicroOp &B) const {
   });
 }
 
+/// A begin and a number of elements need not lie as far from what is added to, in tiles and groups least of all.
+bool Program::areMembersOfOneEntry(const MicroOp &A, const MicroOp &B) const {
+  if (A.Address == B.Address)
+    return true;
+  const std::vector<int> Data = dataBehind(A.Address, /*Converted=*/true), Indices = registersBehind(B.Address, /*AsIndex=*/true);
+  const bool Shares = llvm::any_of(registersBehind(A.Address, /*AsIndex=*/true), [&](int R) { return llvm::is_contained(Indices, R); });
+  return Shares && Data == dataBehind(B.Address, true);
+}
+
 /// As a begin and a number of elements are, and a begin and an end are not.
 bool Program::areAdded(Slot A, Slot B) const {
   return llvm::any_of(Ops, [&](const MicroOp &Op) {
@@ -28,9 +37,9 @@ bool Program::areAdded(Slot A, Slot B) const {
   });
 }
 
-std::vector<Program::LoadedPart> Program::loadsBehind(int Register) const {
+std::vector<Program::LoadedPart> Program::loadsBehind(int Register, bool AsIndex) const {
   std::vector<LoadedPart> Out;
-  for (int R : registersBehind(Register))
+  for (int R : registersBehind(Register, AsIndex))
     for (unsigned At : Writes[size_t(R)])
       if (const MicroOp &Op = Ops[At]; Op.Op == Opcode::Ld && !Op.Float && Op.Address >= 0)
         for (size_t D = Op.FirstDest; D < Op.FirstDest + Op.DestCount; ++D)
@@ -54,33 +63,81 @@ void Program::findTied() {
   }
 }
 
-/// `for (i = starts[r]; i < starts[r + 1]; ...)`, `for (i = starts[r]; i < ends[r]; ...)` and
-/// `for (i = starts[r]; i < starts[r] + counts[r]; ...)`, where i is an index of another array.
+/// As where a search begins is, and how many elements it goes through is not.
+bool Program::isCopied(Slot A) const {
+  return Writes[size_t(A)].size() > 1 || llvm::any_of(Ops, [&](const MicroOp &Op) { return Op.Op == Opcode::Mov && llvm::is_contained(llvm::ArrayRef(Slots).slice(Op.FirstSrc, Op.SrcCount), A); });
+}
+
+/// The `first` of `for (k = 0; k < count; ++k)` over `p[first + k]`, for the loop's \p Count.
+std::optional<Program::LoadedPart> Program::beginOfCounted(unsigned Loop, const LoadedPart &Count) const {
+  const std::vector<Induction> &Inductions = Loops[Loop].Inductions.Registers;
+  for (unsigned Block : C.Loops[Loop].Blocks)
+    for (unsigned At = C.Blocks[Block].Begin; At < C.Blocks[Block].End; ++At) {
+      const Slot Address = F.Body[At].isMemory() ? Ops[At].Address : -1;
+      if (Address < 0 || Address >= Slot(Registers))
+        continue;
+      const std::vector<int> Behind = registersBehind(Address, /*AsIndex=*/true);
+      if (llvm::none_of(Inductions, [&](const Induction &I) { return llvm::is_contained(Behind, I.Reg); }))
+        continue;
+      for (const LoadedPart &First : loadsBehind(Address, /*AsIndex=*/true))
+        if (First.Dest != Count.Dest && First.Load->ElementBytes == Count.Load->ElementBytes && Targets[First.Dest].Position >= 0 &&
+            RunBounds[First.Dest] == RunBound::None && areMembersOfOneEntry(*First.Load, *Count.Load))
+          return First;
+    }
+  return std::nullopt;
+}
+
+/// `for (i = starts[r]; i < starts[r + 1]; ...)`, `for (i = starts[r]; i < ends[r]; ...)`,
+/// `for (i = starts[r]; i < starts[r] + counts[r]; ...)` and `for (k = 0; k < counts[r]; ...)` with
+/// `i = starts[r] + k`, where i is an index of another array; and searches from starts[r] on.
 void Program::findRuns() {
   RunBounds.assign(Slots.size(), RunBound::None);
-  for (LoopInfo &L : Loops) {
+  auto isNew = [&](const LoadedPart &A, const LoadedPart &B) {
+    return A.Dest != B.Dest && A.Load->ElementBytes == B.Load->ElementBytes && RunBounds[A.Dest] == RunBound::None && RunBounds[B.Dest] == RunBound::None;
+  };
+  auto isNext = [&](const LoadedPart &A, const LoadedPart &B) {
+    const bool IsAlone = A.Load->DestCount == 1 && B.Load->DestCount == 1;
+    return IsAlone && A.Load->Address == B.Load->Address && B.Load->Offset == A.Load->Offset + A.Load->ElementBytes;
+  };
+  auto mark = [&](const LoadedPart &A, RunBound Begins, const LoadedPart &B, RunBound Ends) {
+    Targets[A.Dest] = Targets[B.Dest] = Targets[Targets[A.Dest].Position >= 0 ? A.Dest : B.Dest];
+    RunBounds[A.Dest] = Begins;
+    RunBounds[B.Dest] = Ends;
+  };
+  for (unsigned Loop = 0; Loop < Loops.size(); ++Loop) {
+    LoopInfo &L = Loops[Loop];
     if (!L.Inductions.Test)
       continue;
-    auto mark = [&](const LoadedPart &A, RunBound Begins, const LoadedPart &B, RunBound Ends) {
-      Targets[A.Dest] = Targets[B.Dest] = Targets[Targets[A.Dest].Position >= 0 ? A.Dest : B.Dest];
-      RunBounds[A.Dest] = Begins;
-      RunBounds[B.Dest] = Ends;
-      L.Runs = true;
-    };
-    std::vector<LoadedPart> Behind = loadsBehind(L.Inductions.Test->Counter); // a loop that counts down has all behind its bound
-    llvm::append_range(Behind, loadsBehind(L.Bound));
+    std::vector<LoadedPart> Behind = loadsBehind(L.Inductions.Test->Counter, /*AsIndex=*/true); // a loop that counts down has all behind its bound
+    llvm::append_range(Behind, loadsBehind(L.Bound, /*AsIndex=*/true));
     for (const LoadedPart &A : Behind)
       for (const LoadedPart &B : Behind) {
-        const bool IsNew = RunBounds[A.Dest] == RunBound::None && RunBounds[B.Dest] == RunBound::None;
-        if (A.Dest == B.Dest || A.Load->ElementBytes != B.Load->ElementBytes || !IsNew)
+        if (!isNew(A, B))
           continue;
-        const bool IsCount = areAdded(Slots[A.Dest], Slots[B.Dest]), IsAlone = A.Load->DestCount == 1 && B.Load->DestCount == 1;
-        if (IsAlone && A.Load->Address == B.Load->Address && B.Load->Offset == A.Load->Offset + A.Load->ElementBytes && !IsCount &&
-            (Targets[A.Dest].Position >= 0 || Targets[B.Dest].Position >= 0))
-          mark(A, RunBound::Begin, B, RunBound::Next);
-        else if (Targets[A.Dest].Position >= 0 && Targets[B.Dest].Position < 0 && areOfOneEntry(*A.Load, *B.Load)) // the begin is an index
-          mark(A, RunBound::OwnBegin, B, IsCount ? RunBound::OwnCount : RunBound::OwnEnd);
+        const bool IsCount = areAdded(Slots[A.Dest], Slots[B.Dest]);
+        if (isNext(A, B) && !IsCount && (Targets[A.Dest].Position >= 0 || Targets[B.Dest].Position >= 0))
+          mark(A, RunBound::Begin, B, RunBound::Next), L.Runs = true;
+        else if (Targets[A.Dest].Position >= 0 && Targets[B.Dest].Position < 0 && // the begin is an index
+                 (IsCount ? areMembersOfOneEntry(*A.Load, *B.Load) : areOfOneEntry(*A.Load, *B.Load)))
+          mark(A, RunBound::OwnBegin, B, IsCount ? RunBound::OwnCount : RunBound::OwnEnd), L.Runs = true;
       }
+    const bool IsCount = Behind.size() == 1 && Targets[Behind[0].Dest].Position < 0 && RunBounds[Behind[0].Dest] == RunBound::None;
+    if (const std::optional<LoadedPart> First = IsCount ? beginOfCounted(Loop, Behind[0]) : std::nullopt)
+      mark(*First, RunBound::OwnBegin, Behind[0], RunBound::OwnCount), L.Runs = true;
+  }
+  for (const Span &S : Spans) {
+    if (!isNew(S.First, S.Second))
+      continue;
+    const bool IsCount = areAdded(Slots[S.First.Dest], Slots[S.Second.Dest]);
+    const bool Swaps = IsCount ? !isCopied(Slots[S.First.Dest]) && isCopied(Slots[S.Second.Dest]) : isNext(S.Second, S.First);
+    const auto [A, B] = Swaps ? std::pair(S.Second, S.First) : std::pair(S.First, S.Second);
+    if (!isNext(A, B) && !(IsCount ? areMembersOfOneEntry(*A.Load, *B.Load) : areOfOneEntry(*A.Load, *B.Load)))
+      continue;
+    Targets[A.Dest] = {S.Array.first, S.Array.second};
+    if (isNext(A, B) && !IsCount)
+      mark(A, RunBound::Begin, B, RunBound::Next);
+    else
+      mark(A, RunBound::OwnBegin, B, IsCount ? RunBound::OwnCount : RunBound::OwnEnd);
   }
 }
 
@@ -93,7 +150,7 @@ std::optional<Program::GivenPointer> Program::pointerOf(const MicroOp &Op, int R
 
 std::set<Program::GivenPointer> Program::pointersBehind(int Register) const {
   std::set<GivenPointer> Out;
-  for (int R : registersBehind(Register, /*ThroughFloats=*/false))
+  for (int R : registersBehind(Register, /*AsIndex=*/true))
     for (unsigned At : Writes[size_t(R)])
       if (const std::optional<GivenPointer> Pointer = pointerOf(Ops[At], R))
         Out.insert(*Pointer);

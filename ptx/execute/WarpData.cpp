@@ -89,7 +89,7 @@ std::optional<uint64_t> WarpMemory::placed(const KnownInteger &Known, const Micr
     return uint64_t(Known.Value);
   const size_t Dest = Op.FirstDest + Part;
   const IndexTarget Target = P.Targets[Dest];
-  if (P.RunBounds[Dest] != RunBound::None || P.InWalk[size_t(&Op - P.Ops.data())])
+  if (P.InWalk[size_t(&Op - P.Ops.data())])
     return std::nullopt;
   // As far from the array's begin as the entry is from that of its own.
   const ArrayPlace *Own = arrayBehind(Address);

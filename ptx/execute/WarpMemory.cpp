@@ -109,9 +109,13 @@ void WarpMemory::load(const MicroOp &Op, const Request &Loading, RegisterFile &R
         if (!IsOrdered) {
           // However far apart the host puts them: runs follow each other.
           std::optional<KnownInteger> Known = IsLeaf || IsData ? std::nullopt : known(At);
+          const bool IsInOrder = !Known || !Known->Below || P.RunBounds[Op.FirstDest + D] == RunBound::OwnCount;
           if (Known && (Known->Guessed || Known->Below))
             Known.reset();
-          Bound = Known ? uint64_t(Known->Value) : runBound(Op, D, At);
+          if (Known)
+            Bound = uint64_t(Known->Value);
+          else if (IsInOrder)
+            Bound = runBound(Op, D, At);
           MeanRuns |= Bound && !Known;
         }
         const StoredValue V = Bound ? StoredValue{*Bound, IsData} : read(Op, D, Data, Where, L, At);

@@ -259,7 +259,7 @@ TEST(HostFills, lieInNoOrderIfRandomNumbersMakeThem) {
     ASSERT_EQ(L.Fills.at(0).size(), 2u) << Drawn;
     EXPECT_FALSE(L.Fills[0][0].Below);
     EXPECT_TRUE(L.Fills[0][1].Below) << "any number";
-    EXPECT_EQ(L.Notes.back(), "integers in 'p.b' follow from random numbers: they are in no order");
+    EXPECT_EQ(L.Notes.back(), "integers in 'p.b' follow from random numbers or are copied one by one: they are in no order");
   }
   // Cells of positions, through functions and variables that branches give their values; but not of a lattice with noise.
   const std::string Cells = "struct Dot { float x; int cell; };\n"
@@ -274,6 +274,28 @@ TEST(HostFills, lieInNoOrderIfRandomNumbersMakeThem) {
   EXPECT_TRUE(isDrawn("double at; if (r.uni() < 0.5) at = 3 + 7 * r.uni(); else at = 9 * r.uni() / sqrt(2); e.cell = cellOf(at, 0.01);"));
   EXPECT_FALSE(isDrawn("e.cell = cellOf((&e - h.data()) * 0.5 + r.uni(), 0.01);"));
   EXPECT_FALSE(isDrawn("e.cell = 3;"));
+}
+
+TEST(HostFills, lieInNoOrderIfKernelsCopyThemFromOtherRecords) {
+  for (const bool Copies : {true, false}) {
+    const Program P = programOf(std::string(Head) + R"(
+      struct Row { int first, count; };
+      struct Item { int first, count; };
+      __global__ void queue(const int *q, const Row *rows, Item *items, int n) {
+        for (int i = 0; i < n; ++i) items[i].first = )" + (Copies ? "rows[q[i]].first" : "rows[q[i]].first + i") + R"(;
+      }
+      __global__ void k(const Item *p, float *o) { o[p[0].first] = 1; }
+      int main() {
+        Item *d; Row *r; int *q; float *o;
+        cudaMalloc((void **)&d, 1000 * sizeof(Item)); cudaMalloc((void **)&r, 1000 * sizeof(Row)); cudaMalloc((void **)&q, 4000); cudaMalloc((void **)&o, 4000);
+        queue<<<1, 32>>>(q, r, d, 1000);
+        k<<<4, 256>>>(d, o);
+      })");
+    ASSERT_EQ(P.Launches.size(), 2u);
+    const std::vector<std::vector<Fill>> &Fills = P.Launches[1].Fills;
+    ASSERT_EQ(!Fills.empty() && !Fills[0].empty(), Copies);
+    EXPECT_TRUE(!Copies || Fills[0][0].Below);
+  }
 }
 
 TEST(HostFills, ofPlainArraysLieNearTheirPlaceToo) {
