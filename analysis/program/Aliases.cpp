@@ -1,4 +1,4 @@
-// `T &r = p[i]` and `T *q = p + i` that never change become an index. That is so
+// `T &r = p[i]` and `T *q = p + i` that never change, or that walk, become an index. That is so
 // only while the pointer they stand on keeps its value and its name.
 
 #include "analysis/program/Around.h"
@@ -83,11 +83,17 @@ static bool allShort(const DeclStmt *Statement) {
   });
 }
 
+bool UseClassifier::anyWalks(const DeclStmt *Statement) const {
+  return llvm::any_of(Statement->decls(), [&](const Decl *D) { return isa<VarDecl>(D) && walks(cast<VarDecl>(D)); });
+}
+
 /// The declaration of \p V, which becomes an index, where every use of \p V can name \p P
 /// itself: its index is short and keeps its value and its name up to the end of the block.
 std::optional<Range> UseClassifier::needless(const VarDecl *V, const DeclStmt *Statement, const Pointer &P) const {
   std::vector<const VarDecl *> Index;
   const CompoundStmt *Block = dyn_cast_or_null<CompoundStmt>(parentOf(Statement, Context));
+  if (anyWalks(Statement))
+    return std::nullopt;
   if (Graph.scalars() || !Block || !P.Base || P.Terms.size() != 1 || P.Terms[0].Negative || !P.Terms[0].E || !shortIndex(P.Terms[0].E, Index) ||
       (!Statement->isSingleDecl() && !allShort(Statement)))
     return std::nullopt;
@@ -163,7 +169,7 @@ void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
   }
   if (!Root)
     return Unknown("points into an array whose pointer changes, so an index cannot take its place");
-  if (!V->getType()->isReferenceType() && isModified(Facts, V))
+  if (!V->getType()->isReferenceType() && isModified(Facts, V) && !walks(V))
     return Unknown("is a pointer into the array that changes");
   const DeclStmt *Statement = statementOf(V, Context);
   std::optional<Range> Needless = Statement ? needless(V, Statement, P) : std::nullopt;
@@ -182,7 +188,7 @@ void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
     Alias.Instead = P;
   Facts.Aliases[V] = std::move(Alias);
   const unsigned Together = std::distance(Statement->decl_begin(), Statement->decl_end());
-  Graph.facts(P.Node).Sites.Aliases.push_back({*Whole, Name, *What, Needless, *Group, Together, *Statement->decl_begin() == V, View.where(V->getLocation())});
+  Graph.facts(P.Node).Sites.Aliases.push_back({*Whole, Name, *What, Needless, *Group, Together, *Statement->decl_begin() == V, anyWalks(Statement), View.where(V->getLocation())});
 }
 
 } // namespace restride

@@ -98,6 +98,7 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
     append(C.Accesses, F.Sites.Accesses);
     append(C.Aliases, F.Sites.Aliases);
     append(C.Shifts, F.Sites.Shifts);
+    append(C.Places, F.Sites.Places);
     append(C.Arguments, F.Sites.Arguments);
     append(C.MemberCalls, F.Sites.MemberCalls);
     append(C.Calls, F.Sites.Calls);

@@ -62,6 +62,7 @@ struct Candidate {
   std::vector<Access> Accesses;
   std::vector<Alias> Aliases;
   std::vector<Shift> Shifts;
+  std::vector<ElementPlace> Places;
   std::vector<Argument> Arguments;
   std::vector<MemberCall> MemberCalls;
   std::vector<Method> Methods; ///< that they call, directly or not

@@ -55,6 +55,8 @@ void indexParameters(Flow &Graph, std::vector<Declaration> &Declarations, const 
       Add(A.What, F.Where);
     for (Shift &S : F.Sites.Shifts)
       Add(S.What, S.Where);
+    for (ElementPlace &S : F.Sites.Places)
+      Add(S.What, S.Where);
     for (Argument &A : F.Sites.Arguments)
       if (A.Whole.End)
         Add(A.What, A.Where);

@@ -167,7 +167,7 @@ private:
         Fn(S);
     };
     All(F.Sites.Nulls), All(F.Sites.Tests), All(F.Sites.OwnerNames), All(F.Sites.Sizes), All(F.Sites.Accesses), All(F.Sites.Aliases);
-    All(F.Sites.Shifts), All(F.Sites.Arguments), All(F.Sites.MemberCalls), All(F.Sites.Calls), All(F.Sites.Respellings);
+    All(F.Sites.Shifts), All(F.Sites.Places), All(F.Sites.Arguments), All(F.Sites.MemberCalls), All(F.Sites.Calls), All(F.Sites.Respellings);
   }
 
   static void label(NodeFacts &F, unsigned Id) {

@@ -28,6 +28,7 @@ void dropRepeats(Candidate &C) {
   });
   dropRepeats(C.Aliases, [](const Alias &A, const Alias &B) { return A.Declaration == B.Declaration && A.Instance == B.Instance; });
   dropRepeats(C.Shifts, [](const Shift &A, const Shift &B) { return A.Whole == B.Whole && A.Instance == B.Instance; });
+  dropRepeats(C.Places, [](const ElementPlace &A, const ElementPlace &B) { return A.Whole == B.Whole && A.Instance == B.Instance; });
   dropRepeats(C.Arguments, [](const Argument &A, const Argument &B) { return A.Whole == B.Whole && A.Instance == B.Instance; });
   dropRepeats(C.Nulls, [](const NullValue &A, const NullValue &B) { return A.Whole == B.Whole && A.Instance == B.Instance; });
   dropRepeats(C.Tests, [](const PointerTest &A, const PointerTest &B) { return A.Pointer == B.Pointer && A.Instance == B.Instance; });

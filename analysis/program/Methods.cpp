@@ -280,7 +280,7 @@ private:
 
   void takeSites() {
     Candidate &Sites = Graph.facts(Node).Sites;
-    bool Other = !Sites.Nulls.empty() || !Sites.Tests.empty() || !Sites.Aliases.empty() || !Sites.Shifts.empty() || !Sites.Arguments.empty() ||
+    bool Other = !Sites.Nulls.empty() || !Sites.Tests.empty() || !Sites.Aliases.empty() || !Sites.Shifts.empty() || !Sites.Places.empty() || !Sites.Arguments.empty() ||
                  !Sites.Calls.empty() || !Graph.facts(Node).Origins.empty();
     if (Other)
       refuse(F->getLocation(), "keeps or passes on its object");

@@ -35,6 +35,8 @@ void UseClassifier::test(const Expr *E, const Pointer &P) {
 
 bool UseClassifier::comparison(const BinaryOperator *B, const Expr *E, const Pointer &P) {
   const Expr *Other = B->getLHS() == E ? B->getRHS() : B->getLHS();
+  if (ofOneArray(B, E, P))
+    return true;
   if (!B->isEqualityOp() || !Other->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
     return false;
   test(E, P);

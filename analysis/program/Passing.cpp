@@ -86,8 +86,13 @@ void UseClassifier::pointerArgument(const CallExpr *Call, const Expr *E, const P
 }
 
 void UseClassifier::pointerInitialises(const VarDecl *V, const Expr *E, const Pointer &P) {
-  if (!P.Terms.empty() && V->isLocalVarDecl() && !isModified(Facts, V))
+  if (!P.Terms.empty() && V->isLocalVarDecl() && (!isModified(Facts, V) || walks(V)))
     return makeAlias(V, P);
+  if (V->isLocalVarDecl() && walks(V)) {
+    Pointer First = P;
+    First.Terms.push_back({nullptr, "0", false});
+    return makeAlias(V, First);
+  }
   if (V->isInitCapture())
     return refuse(P, V->getLocation(), "a lambda captures the pointer under another name");
   std::optional<NodeId> Node = Graph.node(V);

@@ -14,7 +14,7 @@ static std::vector<unsigned> places(const Program &P, size_t Index) {
       if ((S.*Member).End)
         Out.push_back((S.*Member).Begin);
   };
-  Add(C.Accesses, &Access::Whole), Add(C.Aliases, &Alias::Declaration), Add(C.Shifts, &Shift::Whole);
+  Add(C.Accesses, &Access::Whole), Add(C.Aliases, &Alias::Declaration), Add(C.Shifts, &Shift::Whole), Add(C.Places, &ElementPlace::Whole);
   Add(C.Arguments, &Argument::Whole), Add(C.MemberCalls, &MemberCall::Whole), Add(C.Calls, &HostCall::Callee), Add(C.Nulls, &NullValue::Whole);
   for (const MemberName &M : C.MemberNames)
     if (M.Member >= 0 && M.Name)

@@ -156,6 +156,12 @@ static bool initialisesMember(const Expr *E, Flow &Graph, ASTContext &Context) {
   return false;
 }
 
+/// The variable that \p E is the name of; null: it is no such.
+static const ValueDecl *named(const Expr *E) {
+  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
+  return R ? R->getDecl() : nullptr;
+}
+
 void UseClassifier::pointer(const Expr *E, Pointer P) {
   const VarDecl *Variable = nullptr;
   const Stmt *S = parent(E, &Variable);
@@ -217,7 +223,7 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
     if (B->isAdditiveOp()) {
       const Expr *Other = B->getLHS() == E ? B->getRHS() : B->getLHS();
       if (!Other->getType()->isIntegralOrEnumerationType())
-        return Unknown("the difference of two pointers depends on the layout");
+        return ofOneArray(B, E, P) ? void() : Unknown("the difference of two pointers depends on the layout");
       P.Terms.push_back({Other, "", B->getOpcode() == BO_Sub});
       return pointer(B, P);
     }
@@ -240,6 +246,8 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
       return comparison(B, E, P) ? void() : Unknown("comparing two element pointers depends on the layout");
     if (B->isCommaOp() && B->getRHS() == E)
       return pointer(B, P);
+    if (B->isCompoundAssignmentOp() && Facts.Aliases.count(named(E)) && isStep(E))
+      return;
     return Unknown(B->isCompoundAssignmentOp() ? "the pointer walks over the array" : "this use of the pointer is not understood");
   }
   if (const UnaryOperator *U = dyn_cast<UnaryOperator>(S)) {
@@ -247,6 +255,8 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
       return element(U, P);
     if (U->getOpcode() == UO_AddrOf)
       return Plain ? addressGoesOn(U, P) : Unknown();
+    if (U->isIncrementDecrementOp() && Facts.Aliases.count(named(E)) && isStep(E))
+      return;
     return Unknown(U->isIncrementDecrementOp() ? "the pointer walks over the array"
                                                : "this use of the pointer is not understood");
   }

@@ -96,7 +96,7 @@ struct MemberCall {
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 
-/// `T &r = p[i];` or `T *q = p + i;` that never changes: it becomes an index.
+/// `T &r = p[i];`, or `T *q = p + i;` that never changes or that walks: it becomes an index.
 struct Alias {
   Range Declaration; ///< without the semicolon
   std::string Name;
@@ -105,6 +105,7 @@ struct Alias {
   Range Group;           ///< the statement that declares it
   unsigned Together = 1; ///< the names that it declares
   bool First = true;     ///< of these names
+  bool Walks = false;    ///< one of these names does
   Location Where;
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
@@ -114,6 +115,16 @@ struct Alias {
 struct Shift {
   Range Whole;
   Element What;
+  Location Where;
+  unsigned Instance = 0; ///< of the function around it, see FunctionInstances
+};
+
+/// A pointer into the array of which only the place matters: it is compared with another one,
+/// or subtracted.
+struct ElementPlace {
+  Range Whole;
+  Element What;
+  bool Subtracted = false; ///< behind a minus
   Location Where;
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };

@@ -41,9 +41,11 @@ static Chain chainOf(const Expr *Base) {
   return Out;
 }
 
+llvm::SmallVector<const ValueDecl *, 4> namesOf(const Expr *Base) { return chainOf(Base).Names; }
+
 const ValueDecl *rootOf(const Expr *Base) {
-  const Chain C = chainOf(Base);
-  return C.Names.empty() ? nullptr : C.Names.back();
+  const auto Names = namesOf(Base);
+  return Names.empty() ? nullptr : Names.back();
 }
 
 /// Device code shares objects with other threads; one that it has for itself, or only reads, is as it is.
@@ -199,10 +201,13 @@ bool staysWhile(const Expr *Base, const VarDecl *Alias, ASTContext &Context) {
   if (runsOnDevice(In) && !onlyRead(C, In))
     return false;
   const DeclStmt *Statement = statementOf(Alias, Context);
-  const CompoundStmt *Block = dyn_cast_or_null<CompoundStmt>(parentOf(Statement, Context));
+  const Stmt *Around = parentOf(Statement, Context);
+  Changes Search(C, Alias, Context);
+  if (const ForStmt *Loop = dyn_cast_or_null<ForStmt>(Around))
+    return Search.TraverseStmt(const_cast<ForStmt *>(Loop));
+  const CompoundStmt *Block = dyn_cast_or_null<CompoundStmt>(Around);
   if (!Block)
     return false;
-  Changes Search(C, Alias, Context);
   bool Lives = false;
   for (const Stmt *S : Block->body()) {
     Lives |= S == Statement;

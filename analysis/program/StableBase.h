@@ -7,6 +7,10 @@
 
 namespace restride {
 
+/// The names that \p Base, a pointer, is reached by, `cells` before `grid` in `grid.cells`; none for
+/// what is neither a variable nor a member of one.
+llvm::SmallVector<const clang::ValueDecl *, 4> namesOf(const clang::Expr *Base);
+
 /// The variable or, of `this`, the member that \p Base, a pointer, is reached from:
 /// `grid` in `grid.cells`. Null for what is neither a variable nor a member of one.
 const clang::ValueDecl *rootOf(const clang::Expr *Base);

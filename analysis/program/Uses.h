@@ -4,7 +4,7 @@
 // the array, with the place.
 //
 // Pointers.cpp follows pointers, PointerPlaces.cpp arrays of them and their addresses, OwnerUses.cpp what owns them,
-// NullPointers.cpp those that are null or may be, Passing.cpp what they are passed to,
+// Walks.cpp those that walk, NullPointers.cpp those that are null or may be, Passing.cpp what they are passed to,
 // Elements.cpp elements and their members, Aliases.cpp names of elements,
 // HostSites.cpp calls of the CUDA runtime, DeclaredArrays.cpp arrays that are
 // declared in device memory; Origins.cpp looks the other way, at what is
@@ -37,7 +37,7 @@ struct Pointer {
 /// What is evaluated to find the element, and may change: the pointer's expression and the terms.
 std::vector<const clang::Expr *> operands(const Pointer &P);
 
-/// A never-changing `T *q = p + i` or `T &r = p[i]`: q and r stand for this.
+/// A never-changing `T *q = p + i` or `T &r = p[i]`, or a q that walks from there: q and r stand for this.
 struct AliasFacts {
   NodeId Node;
   const clang::VarDecl *BaseVariable; ///< null: it stands on a member
@@ -160,11 +160,16 @@ private:
   void asArgument(const clang::CallExpr *Call, const clang::Expr *E, const Pointer &P, NodeId Parameter);
   bool aliasBase(const Pointer &P, const clang::VarDecl *V);
   void makeAlias(const clang::VarDecl *V, const Pointer &P);
+  bool anyWalks(const clang::DeclStmt *Statement) const;
   std::optional<Range> needless(const clang::VarDecl *V, const clang::DeclStmt *Statement, const Pointer &P) const;
   // NullPointers.cpp
   void nullStatement(const clang::BinaryOperator *Assignment, const Pointer &P);
   bool comparison(const clang::BinaryOperator *B, const clang::Expr *E, const Pointer &P);
   void test(const clang::Expr *E, const Pointer &P);
+  // Walks.cpp
+  bool isStep(const clang::Expr *Pointer) const;
+  bool walks(const clang::VarDecl *V) const;
+  bool ofOneArray(const clang::BinaryOperator *B, const clang::Expr *E, const Pointer &P);
   // Elements.cpp
   void element(const clang::Expr *E, Pointer P);
   void member(const clang::Expr *E, const Pointer &P, std::vector<const clang::Expr *> Path);

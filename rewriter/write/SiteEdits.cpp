@@ -192,13 +192,17 @@ std::vector<Edit> siteEdits(const Move &M, HelperNeeds &Needs) {
       Replace(*A.Statement, {}, A.Instance);
       continue;
     }
-    Pieces With{(A.First ? "const ptrdiff_t " : "") + A.Name + " = "};
+    Pieces With{(!A.First ? "" : A.Walks ? "ptrdiff_t " : "const ptrdiff_t ") + A.Name + " = "};
     add(With, index(indexFor(M, A.What), false));
     Replace(A.Declaration, With, A.Instance);
   }
   for (const Shift &S : M.C.Shifts)
     if (std::optional<Pieces> With = shifted(M, S.What, Needs))
       Replace(S.Whole, *With, S.Instance);
+  for (const ElementPlace &S : M.C.Places) {
+    const Index At = indexFor(M, S.What);
+    Replace(S.Whole, index(At, S.Subtracted || At.Terms.size() == 1), S.Instance);
+  }
   for (const Argument &A : M.C.Arguments)
     if (A.Whole.End)
       if (std::optional<Pieces> With = argument(M, A, Needs))

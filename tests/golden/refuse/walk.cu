@@ -7,6 +7,9 @@ struct P {
 struct Q {
   float x, y;
 };
+struct R {
+  float x, y;
+};
 
 __global__ void walks(P *p, P *q, int n) {
   // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: the pointer walks over the array
@@ -31,4 +34,25 @@ __global__ void compares(Q *p, Q *q, int *out) {
     out[3] = 1;
   // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: the size of the pointer is taken
   out[4] = sizeof(p);
+}
+
+struct Grid {
+  R *cells, *others;
+};
+
+__global__ void inAGrid(Grid g) {
+  for (R *q = g.cells + 1;
+       // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: comparing two element pointers depends on the layout
+       q != g.others; ++q)
+    q->x = 1;
+}
+
+__global__ void chases(R *p, R *other, int n) {
+  for (R *q = p; n > 0; --n)
+    // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: the pointer walks over the array
+    *q++ = {1, 2};
+  R *s = p + 1;
+  // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: comparing two element pointers depends on the layout
+  while (s != other)
+    ++s;
 }
