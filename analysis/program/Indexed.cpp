@@ -1,5 +1,7 @@
 #include "analysis/program/Indexed.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace restride {
 
 static std::string indexName(const std::string &Parameter) { return Parameter.empty() ? "" : Parameter + "_index"; }
@@ -47,6 +49,8 @@ void indexParameters(Flow &Graph, std::vector<Declaration> &Declarations, const 
         F.Sites.Refusals.push_back({"", Where, "'" + F.Name + "' becomes a pointer and an index, and this use of it needs one pointer"});
       E.At.Terms.insert(E.At.Terms.begin(), {{}, indexName(F.Name), false, true, true});
     };
+    if (llvm::any_of(F.Sites.Tests, [](const PointerTest &T) { return T.Compared; }))
+      F.Sites.Refusals.push_back({"", F.Where, "'" + F.Name + "' becomes a pointer and an index, and a comparison needs one pointer"});
     for (Access &A : F.Sites.Accesses)
       Add(A.What, A.Where);
     for (MemberCall &C : F.Sites.MemberCalls)

@@ -33,10 +33,26 @@ void UseClassifier::test(const Expr *E, const Pointer &P) {
     refuse(P, E->getExprLoc(), "a macro's body tests the pointer for null or frees it without its type", "soa");
 }
 
+/// \p E is where an array begins, by a name or a call that says so.
+static bool isBegin(const Expr *E, const UnitFacts &Facts) {
+  E = E->IgnoreParenImpCasts();
+  if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E))
+    return isBegin(C->getTrueExpr(), Facts) && isBegin(C->getFalseExpr(), Facts);
+  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
+  return isa<MemberExpr, CallExpr>(E) || (R && !Facts.Aliases.count(R->getDecl()));
+}
+
 bool UseClassifier::comparison(const BinaryOperator *B, const Expr *E, const Pointer &P) {
   const Expr *Other = B->getLHS() == E ? B->getRHS() : B->getLHS();
   if (ofOneArray(B, E, P))
     return true;
+  if (B->isEqualityOp() && !Graph.scalars() && P.Terms.empty() && P.Base && isBegin(Other, Facts)) { // whether they are the same array
+    flowInto(P.Node, Other);
+    test(E, P);
+    if (std::vector<PointerTest> &Tests = Graph.facts(P.Node).Sites.Tests; !Tests.empty())
+      Tests.back().Compared = true;
+    return true;
+  }
   if (!B->isEqualityOp() || !Other->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
     return false;
   test(E, P);

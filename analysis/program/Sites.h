@@ -188,10 +188,11 @@ struct NullValue {
 };
 
 /// Where only the address of the allocation counts: the pointer alone ("if (d)"),
-/// compared ("d != nullptr"), or freed without its type ("release((void *)d)").
+/// compared ("d != nullptr", "from == to"), or freed without its type ("release((void *)d)").
 struct PointerTest {
   Range Pointer;
   bool Primary = true;   ///< needs no parentheses in front of a dot
+  bool Compared = false; ///< with another array's begin
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };
 

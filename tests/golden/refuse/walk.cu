@@ -28,13 +28,25 @@ __global__ void compares(Q *p, Q *q, int *out) {
   if (p < q)
     out[1] = 1;
   // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: comparing two element pointers depends on the layout
-  out[2] = p == q;
+  out[2] = p == q + 1;
   // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: a pointer into the array is tested for null
   if (p + 1)
     out[3] = 1;
   // CHECK-DAG: walk.cu:[[@LINE+1]]:{{.*}} refused: the size of the pointer is taken
   out[4] = sizeof(p);
 }
+
+struct S {
+  float x, y;
+};
+
+__device__ void same(S *p, const S *q) {
+  // CHECK-DAG: walk.cu:{{.*}} refused: 'p' becomes a pointer and an index, and a comparison needs one pointer
+  if (p == q)
+    p->x = q->y;
+}
+
+__global__ void passes(S *p, S *q) { same(p + 1, q + threadIdx.x); }
 
 struct Grid {
   R *cells, *others;

@@ -19,6 +19,12 @@ __global__ void k(const P *in, P *out, int n) {
   // SOA: out.x[i] = in.y[i];
 }
 
+struct Pair {
+  P *first, *second;
+};
+
+static P *chosen(const Pair &of, bool second) { return second ? of.second : of.first; }
+
 int main() {
   int n = 64;
   P *a, *b;
@@ -46,6 +52,12 @@ int main() {
     // TILE: PTile32 *in = step % 2 ? a : b, *out = step % 2 ? b : a;
     k<<<1, 32>>>(in, step ? b : a, n);
     k<<<1, 32>>>(out, in, n);
+    const Pair both{a, b};
+    P *last = (in == a ? both.first : both.second);
+    // SOA: PSoA last = (in.x == a.x ? both.first : both.second);
+    // TILE: PTile32 *last = (in == a ? both.first : both.second);
+    printf("%d %d\n", last == chosen(both, step % 2), both.second != (step ? a : b));
+    // SOA: printf("%d %d\n", last.x == chosen(both, step % 2).x, both.second.x != (step ? a : b).x);
   }
   cudaMemcpy(h, a, n * sizeof(P), cudaMemcpyDeviceToHost);
   for (const P &p : h)
