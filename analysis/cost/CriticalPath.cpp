@@ -178,7 +178,10 @@ IssueOrder issueOrder(const ptx::Function &F, const ptx::ControlFlow &C) {
         Loads = Now;
       Out.Segments[I] = F.Body[I].isStore() ? Loads : Now; // what it waits for keeps no load back
       Out.Waits[I] = F.Body[I].isStore() && Now > Loads;
-      if (auto It = Late.find(I); It != Late.end() && Out.Waits[I]) {
+      auto It = Late.find(I);
+      if (It != Late.end() && !Out.Waits[I])
+        Out.Passed.insert(I);
+      if (It != Late.end() && Out.Waits[I]) {
         for (unsigned Load : It->second)
           Behind[Load] = std::max(Behind.lookup(Load), Now - Segment);
         Out.LateLoads[I] = std::move(It->second);

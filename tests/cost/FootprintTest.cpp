@@ -199,6 +199,16 @@ TEST(Reuse, AStoreBehindARootMeetsTheLoadsThatFollowIt) {
       << "the store of y waits for y";
 }
 
+TEST(Reuse, LoadsPassAStoreThatNeedNotWait) {
+  // found = -1; if (noise > limit) return; as ptxas has it, the noise is asked for first
+  const std::string Store = "st.global.b32 [%rd3+8], -1;\n", Out = "add.s64 %rd5, %rd1, %rd4;\nst.global.f32 [%rd5+1099511627776], %f3;\n";
+  EXPECT_EQ(conflictsOf(16, Store + "ld.global.f32 %f3, [%rd3+12];\n" + Out).first, 16);
+  EXPECT_EQ(conflictsOf(64, Store + "ld.global.f32 %f3, [%rd3+40];\n" + Out).first, 32) << "in another sector of the line";
+  EXPECT_EQ(conflictsOf(16, Store + "ld.global.f32 %f3, [%rd3+8];\n" + Out).first, 0) << "what was stored";
+  EXPECT_EQ(conflictsOf(16, Store + "mul.wide.s32 %rd6, %r2, 16;\nadd.s64 %rd7, %rd1, %rd6;\nld.global.f32 %f3, [%rd7+12];\n" + Out).first, 0)
+      << "it may be what was stored";
+}
+
 TEST(Reuse, SectorsThatAreWrittenAsAWholeCountMore) {
   EXPECT_EQ(conflictsOf(8, "ld.global.v2.f32 {%f1, %f2}, [%rd3];\nst.global.v2.f32 [%rd3], {%f9, %f9};\n").first, 8 * 3.5);
 }
