@@ -125,6 +125,7 @@ struct ElementPlace {
   Range Whole;
   Element What;
   bool Subtracted = false; ///< behind a minus
+  bool Unsigned = false;   ///< its index is, where places have signs
   Location Where;
   unsigned Instance = 0; ///< of the function around it, see FunctionInstances
 };

@@ -53,6 +53,13 @@ static PointsInto pointsInto(const Expr *E, const UnitFacts &Facts) {
   return A ? pointsInto(A->getBase(), Facts) : PointsInto();
 }
 
+/// `p + i` with an i that has no sign: a difference of two such would have none either.
+static bool hasUnsigned(const Pointer &P) {
+  return llvm::any_of(P.Terms, [](const Pointer::Term &T) {
+    return T.E && (T.E->getType()->isUnsignedIntegerOrEnumerationType() || T.E->IgnoreParenImpCasts()->getType()->isUnsignedIntegerOrEnumerationType());
+  });
+}
+
 /// \p E is an operand of \p B, whose other one points into the same array: their places say all.
 bool UseClassifier::ofOneArray(const BinaryOperator *B, const Expr *E, const Pointer &P) {
   const bool IsDifference = B->getOpcode() == BO_Sub;
@@ -64,7 +71,7 @@ bool UseClassifier::ofOneArray(const BinaryOperator *B, const Expr *E, const Poi
   if (!Whole)
     refuse(P, E->getExprLoc(), std::string("this use of the pointer") + View.whyNoRange(E->getExprLoc()));
   else if (What)
-    Graph.facts(P.Node).Sites.Places.push_back({*Whole, *What, IsDifference && B->getRHS() == E, View.where(E->getExprLoc())});
+    Graph.facts(P.Node).Sites.Places.push_back({*Whole, *What, IsDifference && B->getRHS() == E, hasUnsigned(P), View.where(E->getExprLoc())});
   return true;
 }
 

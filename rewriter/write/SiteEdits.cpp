@@ -201,7 +201,9 @@ std::vector<Edit> siteEdits(const Move &M, HelperNeeds &Needs) {
       Replace(S.Whole, *With, S.Instance);
   for (const ElementPlace &S : M.C.Places) {
     const Index At = indexFor(M, S.What);
-    Replace(S.Whole, index(At, S.Subtracted || At.Terms.size() == 1), S.Instance);
+    Pieces With{S.Unsigned ? "(ptrdiff_t)" : ""};
+    add(With, index(At, S.Unsigned || S.Subtracted || At.Terms.size() == 1));
+    Replace(S.Whole, With, S.Instance);
   }
   for (const Argument &A : M.C.Arguments)
     if (A.Whole.End)

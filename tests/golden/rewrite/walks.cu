@@ -68,6 +68,20 @@ __global__ void numbers(P *p, int n) {
   }
 }
 
+// SOA-LABEL: __global__ void signs(PSoA p, unsigned a, size_t b, int *out) {
+__global__ void signs(P *p, unsigned a, size_t b, int *out) {
+  const P *first = p + a, *second = p + b;
+  out[0] = first - second < 0;
+  // SOA: out[0] = (ptrdiff_t)a - (ptrdiff_t)b < 0;
+  out[1] = first - 4 < second;
+  // SOA: out[1] = (ptrdiff_t)((ptrdiff_t)a - 4) < (ptrdiff_t)b;
+  const P *q = second;
+  while (q >= p + (b - b))
+    --q;
+  // SOA: while (q >= (ptrdiff_t)(b - b))
+  out[2] = q - p;
+}
+
 struct Grid {
   P *cells, *others;
   int n;
@@ -88,11 +102,14 @@ int main() {
   int *begins;
   cudaMallocManaged(&m, n * sizeof(P));
   cudaMallocManaged(&sums, 32 * sizeof(float));
-  cudaMallocManaged(&begins, 2 * sizeof(int));
+  cudaMallocManaged(&begins, 3 * sizeof(int));
   for (P *q = m; q != m + n; ++q)
     *q = {1.0f * (q - m), 0.5f, 3};
   // SOA: for (ptrdiff_t q = 0; q != n; ++q)
   // SOA-NEXT: PSoA_store(m, q, {1.0f * (q - 0), 0.5f, 3});
+  signs<<<1, 1>>>(m, 1, 3, begins);
+  cudaDeviceSynchronize();
+  printf("%d %d %d\n", begins[0], begins[1], begins[2]);
   begins[0] = 0, begins[1] = n / 2;
   strides<<<1, 32>>>(m, sums, n);
   halves<<<1, 2>>>(m, begins, n / 2);
