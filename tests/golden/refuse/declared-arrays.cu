@@ -49,7 +49,7 @@ __global__ void a(A *p, int n) {
     w->x = 1;
   // CHECK-DAG: in.cu:{{.*}} refused: 'kept' is declared in device memory, and a pointer to it is passed on or kept here
   A *k = kept + n;
-  k++;
+  k = n ? k : nullptr;
   k->x = 1;
   // CHECK-DAG: in.cu:{{.*}} refused: 'tested' is declared in device memory, and a pointer to it is passed on or kept here
   if (tested)
