@@ -161,6 +161,7 @@ IssueOrder issueOrder(const ptx::Function &F, const ptx::ControlFlow &C) {
   IssueOrder Out;
   Out.Segments.resize(F.Body.size());
   Out.Waits.resize(F.Body.size());
+  Out.Passed.resize(F.Body.size());
   unsigned Segment = 0;
   auto load = [&](unsigned I) { return double(latencyClass(F.Body[I]).empty()); }; // time is loads waited for
   for (const std::vector<unsigned> &Region : schedulingRegions(F, C)) {
@@ -179,8 +180,7 @@ IssueOrder issueOrder(const ptx::Function &F, const ptx::ControlFlow &C) {
       Out.Segments[I] = F.Body[I].isStore() ? Loads : Now; // what it waits for keeps no load back
       Out.Waits[I] = F.Body[I].isStore() && Now > Loads;
       auto It = Late.find(I);
-      if (It != Late.end() && !Out.Waits[I])
-        Out.Passed.insert(I);
+      Out.Passed[I] = It != Late.end() && !Out.Waits[I];
       if (It != Late.end() && Out.Waits[I]) {
         for (unsigned Load : It->second)
           Behind[Load] = std::max(Behind.lookup(Load), Now - Segment);

@@ -14,7 +14,6 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace restride::cost {
@@ -31,7 +30,7 @@ struct IssueOrder {
   /// Of such stores: loads of a later segment that are issued just before them, see LateLoads.h.
   llvm::DenseMap<unsigned, llvm::SmallVector<unsigned>> LateLoads;
   /// Stores that need not wait, behind loads of their own segment that follow them in the program.
-  llvm::DenseSet<unsigned> Passed;
+  std::vector<bool> Passed;
 
   /// Whether a warp that has just issued instruction \p Last can go on with \p Next at once.
   bool together(unsigned Last, unsigned Next) const { return Segments[Last] == Segments[Next] && Last < Next; }

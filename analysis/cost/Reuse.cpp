@@ -108,7 +108,7 @@ private:
     }
     sendStores();
     for (const StoreRequest &Now : Stores) // behind the loads of this burst
-      if (S.Order.Passed.contains(Now.Instruction))
+      if (S.Order.Passed[Now.Instruction])
         keep(Now, false);
     for (const StoreRequest &Before : Late) // behind the loads of this burst
       keep(Before, false);
@@ -143,7 +143,7 @@ private:
       const StoreRequest Now{R.Instruction, packetsOf(Touches), Touches, R.Random};
       if (!R.Local) // L1 holds local memory back until a line leaves
         Stores.push_back(Now);
-      if (R.Local || (!S.Order.LateLoads.contains(R.Instruction) && !S.Order.Passed.contains(R.Instruction)))
+      if (R.Local || (!S.Order.LateLoads.contains(R.Instruction) && !S.Order.Passed[R.Instruction]))
         keep(Now, R.Local);
       return;
     }

@@ -66,8 +66,9 @@ static void forUnknown(const ParmVarDecl *P, std::vector<Fill> &Known, ASTContex
 
 /// Kernels fill it with members of other records, `item.first = vertices[queue[i]].first`, and so in no order.
 static bool isCopied(const FieldDecl *Member, const UnitFacts &Facts) {
-  auto At = Facts.MemberValues.find(Member->getLocation().getRawEncoding());
-  return Facts.Subscripts.count(Member->getLocation().getRawEncoding()) && At != Facts.MemberValues.end() && llvm::any_of(At->second, [&](const Expr *Value) {
+  const unsigned Key = Member->getLocation().getRawEncoding();
+  auto At = Facts.MemberValues.find(Key);
+  return Facts.Subscripts.count(Key) && At != Facts.MemberValues.end() && llvm::any_of(At->second, [&](const Expr *Value) {
     const MemberExpr *Other = dyn_cast<MemberExpr>(Value->IgnoreParenCasts());
     const FieldDecl *F = Other ? dyn_cast<FieldDecl>(Other->getMemberDecl()) : nullptr;
     return F && F->getParent() != Member->getParent() && isa<ArraySubscriptExpr>(Other->getBase()->IgnoreParenImpCasts());

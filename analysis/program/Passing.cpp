@@ -86,11 +86,10 @@ void UseClassifier::pointerArgument(const CallExpr *Call, const Expr *E, const P
 }
 
 void UseClassifier::pointerInitialises(const VarDecl *V, const Expr *E, const Pointer &P) {
-  if (!P.Terms.empty() && V->isLocalVarDecl() && (!isModified(Facts, V) || walks(V)))
-    return makeAlias(V, P);
-  if (V->isLocalVarDecl() && walks(V)) {
+  if (V->isLocalVarDecl() && (walks(V) || (!P.Terms.empty() && !isModified(Facts, V)))) {
     Pointer First = P;
-    First.Terms.push_back({nullptr, "0", false});
+    if (First.Terms.empty())
+      First.Terms.push_back({nullptr, "0", false});
     return makeAlias(V, First);
   }
   if (V->isInitCapture())

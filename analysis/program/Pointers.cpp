@@ -219,6 +219,8 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
     }
     return Unknown("the pointer is cast to '" + To.getAsString() + "'");
   }
+  if (Facts.Aliases.count(named(E)) && isStep(E)) // the index takes the same step
+    return;
   if (const BinaryOperator *B = dyn_cast<BinaryOperator>(S)) {
     if (B->isAdditiveOp()) {
       const Expr *Other = B->getLHS() == E ? B->getRHS() : B->getLHS();
@@ -246,8 +248,6 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
       return comparison(B, E, P) ? void() : Unknown("comparing two element pointers depends on the layout");
     if (B->isCommaOp() && B->getRHS() == E)
       return pointer(B, P);
-    if (B->isCompoundAssignmentOp() && Facts.Aliases.count(named(E)) && isStep(E))
-      return;
     return Unknown(B->isCompoundAssignmentOp() ? "the pointer walks over the array" : "this use of the pointer is not understood");
   }
   if (const UnaryOperator *U = dyn_cast<UnaryOperator>(S)) {
@@ -255,8 +255,6 @@ void UseClassifier::pointer(const Expr *E, Pointer P) {
       return element(U, P);
     if (U->getOpcode() == UO_AddrOf)
       return Plain ? addressGoesOn(U, P) : Unknown();
-    if (U->isIncrementDecrementOp() && Facts.Aliases.count(named(E)) && isStep(E))
-      return;
     return Unknown(U->isIncrementDecrementOp() ? "the pointer walks over the array"
                                                : "this use of the pointer is not understood");
   }

@@ -96,7 +96,7 @@ void Program::findTargets() {
       Ordered = true;
     }
     if (Data.size() == 2 && Pointers.size() == 1 && Ordered && !Converted)
-      if (const std::vector<LoadedPart> Loads = loadsBehind(To.Address, /*AsIndex=*/true); Loads.size() == 2) {
+      if (const std::vector<LoadedPart> Loads = loadsBehind(To.Address); Loads.size() == 2) {
         const bool Swaps = Loads[1].Dest < Loads[0].Dest;
         Spans.push_back({Loads[Swaps], Loads[!Swaps], *Pointers.begin()});
       }

@@ -242,7 +242,8 @@ private:
     const MicroOp *Load;
     size_t Dest; ///< in Slots
   };
-  std::vector<LoadedPart> loadsBehind(int Register, bool AsIndex = false) const;
+  /// Loads that an index in \p Register is computed from.
+  std::vector<LoadedPart> loadsBehind(int Register) const;
   /// Two loads that the index of one array follows from, as in a search from one to the other.
   struct Span {
     LoadedPart First, Second; ///< as they lie in the code
@@ -252,6 +253,10 @@ private:
   bool areOfOneEntry(const MicroOp &A, const MicroOp &B) const;
   bool areMembersOfOneEntry(const MicroOp &A, const MicroOp &B) const;
   bool isCopied(Slot A) const;
+  /// \p B loads the entry behind that of \p A.
+  static bool isNextEntry(const LoadedPart &A, const LoadedPart &B);
+  /// What \p A and \p B say of a run, if the one is its begin and the other its end.
+  std::optional<std::pair<RunBound, RunBound>> boundsOf(const LoadedPart &A, const LoadedPart &B) const;
   std::optional<LoadedPart> beginOfCounted(unsigned Loop, const LoadedPart &Count) const;
   bool areAdded(Slot A, Slot B) const;
   bool leavesFunction(unsigned Block) const;

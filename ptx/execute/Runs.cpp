@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <tuple>
+
 using namespace restride::ptx;
 
 /// Both are of one entry: the same offset is added to the begins of two arrays, or to one of records.
@@ -37,9 +39,9 @@ bool Program::areAdded(Slot A, Slot B) const {
   });
 }
 
-std::vector<Program::LoadedPart> Program::loadsBehind(int Register, bool AsIndex) const {
+std::vector<Program::LoadedPart> Program::loadsBehind(int Register) const {
   std::vector<LoadedPart> Out;
-  for (int R : registersBehind(Register, AsIndex))
+  for (int R : registersBehind(Register, /*AsIndex=*/true))
     for (unsigned At : Writes[size_t(R)])
       if (const MicroOp &Op = Ops[At]; Op.Op == Opcode::Ld && !Op.Float && Op.Address >= 0)
         for (size_t D = Op.FirstDest; D < Op.FirstDest + Op.DestCount; ++D)
@@ -63,6 +65,19 @@ void Program::findTied() {
   }
 }
 
+bool Program::isNextEntry(const LoadedPart &A, const LoadedPart &B) {
+  const bool IsAlone = A.Load->DestCount == 1 && B.Load->DestCount == 1;
+  return IsAlone && A.Load->Address == B.Load->Address && B.Load->Offset == A.Load->Offset + A.Load->ElementBytes;
+}
+
+std::optional<std::pair<RunBound, RunBound>> Program::boundsOf(const LoadedPart &A, const LoadedPart &B) const {
+  if (areAdded(Slots[A.Dest], Slots[B.Dest]))
+    return areMembersOfOneEntry(*A.Load, *B.Load) ? std::optional(std::pair(RunBound::OwnBegin, RunBound::OwnCount)) : std::nullopt;
+  if (isNextEntry(A, B))
+    return std::pair(RunBound::Begin, RunBound::Next);
+  return areOfOneEntry(*A.Load, *B.Load) ? std::optional(std::pair(RunBound::OwnBegin, RunBound::OwnEnd)) : std::nullopt;
+}
+
 /// As where a search begins is, and how many elements it goes through is not.
 bool Program::isCopied(Slot A) const {
   return Writes[size_t(A)].size() > 1 || llvm::any_of(Ops, [&](const MicroOp &Op) { return Op.Op == Opcode::Mov && llvm::is_contained(llvm::ArrayRef(Slots).slice(Op.FirstSrc, Op.SrcCount), A); });
@@ -79,7 +94,7 @@ std::optional<Program::LoadedPart> Program::beginOfCounted(unsigned Loop, const 
       const std::vector<int> Behind = registersBehind(Address, /*AsIndex=*/true);
       if (llvm::none_of(Inductions, [&](const Induction &I) { return llvm::is_contained(Behind, I.Reg); }))
         continue;
-      for (const LoadedPart &First : loadsBehind(Address, /*AsIndex=*/true))
+      for (const LoadedPart &First : loadsBehind(Address))
         if (First.Dest != Count.Dest && First.Load->ElementBytes == Count.Load->ElementBytes && Targets[First.Dest].Position >= 0 &&
             RunBounds[First.Dest] == RunBound::None && areMembersOfOneEntry(*First.Load, *Count.Load))
           return First;
@@ -95,49 +110,38 @@ void Program::findRuns() {
   auto isNew = [&](const LoadedPart &A, const LoadedPart &B) {
     return A.Dest != B.Dest && A.Load->ElementBytes == B.Load->ElementBytes && RunBounds[A.Dest] == RunBound::None && RunBounds[B.Dest] == RunBound::None;
   };
-  auto isNext = [&](const LoadedPart &A, const LoadedPart &B) {
-    const bool IsAlone = A.Load->DestCount == 1 && B.Load->DestCount == 1;
-    return IsAlone && A.Load->Address == B.Load->Address && B.Load->Offset == A.Load->Offset + A.Load->ElementBytes;
-  };
-  auto mark = [&](const LoadedPart &A, RunBound Begins, const LoadedPart &B, RunBound Ends) {
+  using Bounds = std::pair<RunBound, RunBound>;
+  auto mark = [&](const LoadedPart &A, const LoadedPart &B, Bounds Are) {
     Targets[A.Dest] = Targets[B.Dest] = Targets[Targets[A.Dest].Position >= 0 ? A.Dest : B.Dest];
-    RunBounds[A.Dest] = Begins;
-    RunBounds[B.Dest] = Ends;
+    std::tie(RunBounds[A.Dest], RunBounds[B.Dest]) = Are;
   };
   for (unsigned Loop = 0; Loop < Loops.size(); ++Loop) {
     LoopInfo &L = Loops[Loop];
     if (!L.Inductions.Test)
       continue;
-    std::vector<LoadedPart> Behind = loadsBehind(L.Inductions.Test->Counter, /*AsIndex=*/true); // a loop that counts down has all behind its bound
-    llvm::append_range(Behind, loadsBehind(L.Bound, /*AsIndex=*/true));
+    std::vector<LoadedPart> Behind = loadsBehind(L.Inductions.Test->Counter); // a loop that counts down has all behind its bound
+    llvm::append_range(Behind, loadsBehind(L.Bound));
     for (const LoadedPart &A : Behind)
       for (const LoadedPart &B : Behind) {
-        if (!isNew(A, B))
-          continue;
-        const bool IsCount = areAdded(Slots[A.Dest], Slots[B.Dest]);
-        if (isNext(A, B) && !IsCount && (Targets[A.Dest].Position >= 0 || Targets[B.Dest].Position >= 0))
-          mark(A, RunBound::Begin, B, RunBound::Next), L.Runs = true;
-        else if (Targets[A.Dest].Position >= 0 && Targets[B.Dest].Position < 0 && // the begin is an index
-                 (IsCount ? areMembersOfOneEntry(*A.Load, *B.Load) : areOfOneEntry(*A.Load, *B.Load)))
-          mark(A, RunBound::OwnBegin, B, IsCount ? RunBound::OwnCount : RunBound::OwnEnd), L.Runs = true;
+        const bool IsIndex = Targets[A.Dest].Position >= 0, IsOther = Targets[B.Dest].Position >= 0;
+        const std::optional<Bounds> Are = (IsIndex || IsOther) && isNew(A, B) ? boundsOf(A, B) : std::nullopt;
+        if (Are && (Are->second == RunBound::Next || (IsIndex && !IsOther)))
+          mark(A, B, *Are), L.Runs = true;
       }
     const bool IsCount = Behind.size() == 1 && Targets[Behind[0].Dest].Position < 0 && RunBounds[Behind[0].Dest] == RunBound::None;
     if (const std::optional<LoadedPart> First = IsCount ? beginOfCounted(Loop, Behind[0]) : std::nullopt)
-      mark(*First, RunBound::OwnBegin, Behind[0], RunBound::OwnCount), L.Runs = true;
+      mark(*First, Behind[0], {RunBound::OwnBegin, RunBound::OwnCount}), L.Runs = true;
   }
   for (const Span &S : Spans) {
     if (!isNew(S.First, S.Second))
       continue;
     const bool IsCount = areAdded(Slots[S.First.Dest], Slots[S.Second.Dest]);
-    const bool Swaps = IsCount ? !isCopied(Slots[S.First.Dest]) && isCopied(Slots[S.Second.Dest]) : isNext(S.Second, S.First);
+    const bool Swaps = IsCount ? !isCopied(Slots[S.First.Dest]) && isCopied(Slots[S.Second.Dest]) : isNextEntry(S.Second, S.First);
     const auto [A, B] = Swaps ? std::pair(S.Second, S.First) : std::pair(S.First, S.Second);
-    if (!isNext(A, B) && !(IsCount ? areMembersOfOneEntry(*A.Load, *B.Load) : areOfOneEntry(*A.Load, *B.Load)))
-      continue;
-    Targets[A.Dest] = {S.Array.first, S.Array.second};
-    if (isNext(A, B) && !IsCount)
-      mark(A, RunBound::Begin, B, RunBound::Next);
-    else
-      mark(A, RunBound::OwnBegin, B, IsCount ? RunBound::OwnCount : RunBound::OwnEnd);
+    if (const std::optional<Bounds> Are = boundsOf(A, B)) {
+      Targets[A.Dest] = {S.Array.first, S.Array.second};
+      mark(A, B, *Are);
+    }
   }
 }
 

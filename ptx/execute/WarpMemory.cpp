@@ -108,15 +108,14 @@ void WarpMemory::load(const MicroOp &Op, const Request &Loading, RegisterFile &R
         const bool IsData = FromData >> L & 1;
         if (!IsOrdered) {
           // However far apart the host puts them: runs follow each other.
-          std::optional<KnownInteger> Known = IsLeaf || IsData ? std::nullopt : known(At);
+          const std::optional<KnownInteger> Known = IsLeaf || IsData ? std::nullopt : known(At);
           const bool IsInOrder = !Known || !Known->Below || P.RunBounds[Op.FirstDest + D] == RunBound::OwnCount;
-          if (Known && (Known->Guessed || Known->Below))
-            Known.reset();
-          if (Known)
+          const bool IsExact = Known && !Known->Guessed && !Known->Below;
+          if (IsExact)
             Bound = uint64_t(Known->Value);
           else if (IsInOrder)
             Bound = runBound(Op, D, At);
-          MeanRuns |= Bound && !Known;
+          MeanRuns |= Bound && !IsExact;
         }
         const StoredValue V = Bound ? StoredValue{*Bound, IsData} : read(Op, D, Data, Where, L, At);
         Out[L] = Register(V.Bits);

@@ -5,18 +5,15 @@
 using namespace restride::ptx;
 using namespace restride::ptx::test;
 
+/// The text of a function k.
+static std::string function(const std::string &Parameters, const std::string &Body) {
+  return ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(" + Parameters +
+         ")\n{\n.reg .pred %p<5>;\n.reg .b32 %r<12>;\n.reg .b64 %rd<19>;\n.reg .f32 %f<3>;\n" + Body + "}\n";
+}
+
 TEST(Runs, AreAsLongAsInTheMean) {
   // for (i = starts[block] + thread; i < starts[block + 1]; i += threads) sum += p[i];
-  Module M = parsed(R"(.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 .ptr .global p, .param .u64 .ptr .global starts)
-{
-.reg .pred %p<3>;
-.reg .b32 %r<9>;
-.reg .b64 %rd<9>;
-.reg .f32 %f<3>;
-ld.param.u64 %rd1, [p];
+  Module M = parsed(function(".param .u64 .ptr .global p, .param .u64 .ptr .global starts", R"(ld.param.u64 %rd1, [p];
 ld.param.u64 %rd2, [starts];
 mov.u32 %r1, %ctaid.x;
 mov.u32 %r2, %tid.x;
@@ -35,8 +32,7 @@ add.s32 %r6, %r6, %r3;
 setp.lt.s32 %p2, %r6, %r5;
 @%p2 bra LOOP;
 DONE: ret;
-}
-)");
+)"));
   Kernel K(*M.find("k"));
   LaunchFacts L;
   L.Arrays = {{{1000000 * 16, 0, 0, {}, 1000000}}, {{1001 * 4, 0, 0, {}, 1001}}};
@@ -68,16 +64,7 @@ DONE: ret;
 
 TEST(Runs, ThatDataChooseAreAsLongAsInTheMean) {
   // c = cells[i]; for (j = starts[c]; j < ends[c]; ++j) sum += p[j];
-  const std::string Text = R"(.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 .ptr .global p, .param .u64 .ptr .global starts, .param .u64 .ptr .global ends, .param .u64 .ptr .global cells)
-{
-.reg .pred %p<3>;
-.reg .b32 %r<9>;
-.reg .b64 %rd<19>;
-.reg .f32 %f<3>;
-ld.param.u64 %rd1, [p];
+  const std::string Text = function(".param .u64 .ptr .global p, .param .u64 .ptr .global starts, .param .u64 .ptr .global ends, .param .u64 .ptr .global cells", R"(ld.param.u64 %rd1, [p];
 ld.param.u64 %rd2, [starts];
 ld.param.u64 %rd3, [ends];
 ld.param.u64 %rd4, [cells];
@@ -101,8 +88,7 @@ add.s32 %r5, %r5, -1;
 setp.ne.s32 %p2, %r5, 0;
 @%p2 bra LOOP;
 DONE: ret;
-}
-)";
+)");
   Module M = parsed(Text);
   Kernel K(*M.find("k"));
   LaunchFacts L;
@@ -132,16 +118,7 @@ DONE: ret;
 
 TEST(Runs, OfElementsInTilesAreAsLongAsInTheMean) {
   // for (j = starts[i]; j < ends[i]; ++j) sum += p[j]; of tiles of 32 elements of 64 bytes
-  const std::string Text = R"(.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 .ptr .global p, .param .u64 .ptr .global starts, .param .u64 .ptr .global ends)
-{
-.reg .pred %p<3>;
-.reg .b32 %r<9>;
-.reg .b64 %rd<19>;
-.reg .f32 %f<3>;
-ld.param.u64 %rd1, [p];
+  const std::string Text = function(".param .u64 .ptr .global p, .param .u64 .ptr .global starts, .param .u64 .ptr .global ends", R"(ld.param.u64 %rd1, [p];
 ld.param.u64 %rd2, [starts];
 ld.param.u64 %rd3, [ends];
 mov.u32 %r1, %tid.x;
@@ -166,8 +143,7 @@ cvt.u32.u64 %r4, %rd8;
 setp.lt.s32 %p2, %r4, %r3;
 @%p2 bra LOOP;
 DONE: ret;
-}
-)";
+)");
   Module M = parsed(Text);
   Kernel K(*M.find("k"));
   LaunchFacts L;
@@ -202,18 +178,10 @@ ld.global.u32 %r3, [%rd4+128];
 constexpr unsigned RowsPerTile[] = {1, 32};
 
 static Kernel ofRows(const std::string &Body) {
-  return Kernel(*parsed(R"(.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 .ptr .global p, .param .u64 .ptr .global rows)
-{
-.reg .pred %p<5>;
-.reg .b32 %r<12>;
-.reg .b64 %rd<9>;
-ld.param.u64 %rd1, [p];
+  return Kernel(*parsed(function(".param .u64 .ptr .global p, .param .u64 .ptr .global rows", R"(ld.param.u64 %rd1, [p];
 ld.param.u64 %rd2, [rows];
 mov.u32 %r1, %tid.x;
-)" + Body + "ret;\n}\n")
+)" + Body + "ret;\n"))
                      .find("k"));
 }
 
