@@ -60,6 +60,13 @@ uint32_t FillFormula::follow(const FunctionDecl *F, unsigned Depth) {
   return *Out;
 }
 
+/// The object that \p C is a method of, or a pointer to it; null: of none.
+static const Expr *objectOf(const CallExpr *C) {
+  const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C);
+  const Expr *Object = Member ? Member->getImplicitObjectArgument() : isa<CXXOperatorCallExpr>(C) ? C->getArg(0) : nullptr;
+  return Object ? Object->IgnoreParenImpCasts() : nullptr;
+}
+
 uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
   const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
   if (!F)
@@ -74,8 +81,12 @@ uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
     const uint32_t A = add(C->getArg(0), Depth), Zero = constant(0);
     return typed(C->getType(), FillNode::Op::Select, binary(FillNode::Op::Less, A, Zero), binary(FillNode::Op::Sub, Zero, A), A);
   }
-  const bool IsLambda = Arguments.size() < C->getNumArgs() && cast<CXXMethodDecl>(F)->getParent()->isLambda();
-  if (!F->hasBody(Definition) || !isStraight(Definition) || !Definition->getReturnType()->isIntegralOrEnumerationType() || (isa<CXXMethodDecl>(F) && !IsLambda))
+  const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F);
+  const bool IsLambda = Method && Method->getParent()->isLambda();
+  if (!F->hasBody(Definition) || !isStraight(Definition) || !Definition->getReturnType()->isIntegralOrEnumerationType())
+    return unknown(C);
+  const Expr *Object = Method && !IsLambda ? objectOf(C) : nullptr;
+  if (Method && !IsLambda && !Method->isStatic() && (!Object || !Method->isConst() || Method->isVirtual()))
     return unknown(C);
   std::map<const VarDecl *, uint32_t> Inner;
   for (unsigned I = 0; I < Definition->getNumParams() && I < Arguments.size(); ++I)
@@ -87,7 +98,11 @@ uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
   Varying.clear(); // a function's variables follow from its parameters
   if (IsLambda) // sees what is around it
     Parameters.insert(Inner.begin(), Inner.end());
+  const Expr *Outer = This;
+  if (Object && !isa<CXXThisExpr>(Object)) // a method that calls another one is of the same object
+    This = Object;
   const uint32_t Out = follow(Definition, Depth + 1);
+  This = Outer;
   std::swap(Parameters, Inner);
   Varying.clear();
   return Out;

@@ -19,7 +19,7 @@ static constexpr size_t MaxNodes = 256, MaxElements = 32;
 
 FillFormula::FillFormula(llvm::ArrayRef<Evaluator::CountedLoop> Loops, const Stmt *Outermost, const Evaluator &Values, const UnitFacts &Facts,
                          ASTContext &Context)
-    : Outermost(Outermost), Values(Values), Facts(Facts), Context(Context) {
+    : Loops(Loops), Outermost(Outermost), Values(Values), Facts(Facts), Context(Context) {
   for (const Evaluator::CountedLoop &L : Loops)
     Counters.push_back(L.Counter);
 }
@@ -93,7 +93,7 @@ bool FillFormula::growsInside(const ValueDecl *Container) const {
 }
 
 bool FillFormula::varies(const Stmt *S, unsigned Depth) {
-  if (Depth > MaxDepth)
+  if (Depth > MaxDepth || (This && isa<CXXThisExpr>(S)))
     return true;
   if (const CXXMemberCallExpr *C = dyn_cast<CXXMemberCallExpr>(S))
     if (const ValueDecl *Container = containerOf(C->getImplicitObjectArgument()); Container && growsInside(Container))
@@ -135,7 +135,7 @@ uint32_t FillFormula::variable(const DeclRefExpr *R, unsigned Depth) {
   if (auto At = llvm::find(Counters, V); At != Counters.end())
     return push({FillNode::Op::Counter, 64, true, At - Counters.begin()});
   if (changesInside(V))
-    return unknown(R);
+    return counted(R, V, Depth);
   if (auto At = Parameters.find(V); At != Parameters.end())
     return At->second;
   if (!V->isLocalVarDecl() || !V->getInit())
@@ -193,6 +193,20 @@ uint32_t FillFormula::element(const ArraySubscriptExpr *S, unsigned Depth) {
     Out = typed(S->getType(), FillNode::Op::Select, Here, Value, Out);
   }
   return Out;
+}
+
+uint32_t FillFormula::memberOfThis(const MemberExpr *M) {
+  Part P;
+  const FieldDecl *F = dyn_cast<FieldDecl>(M->getMemberDecl());
+  if (!This || !F || !isa_and_nonnull<CXXThisExpr>(wholeOf(M, P, Context)))
+    return unknown(M);
+  Part InWhole = P;
+  const DeclRefExpr *R = dyn_cast_or_null<DeclRefExpr>(wholeOf(This, InWhole, Context));
+  const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+  if (V && changesInside(V, InWhole))
+    return unknown(M);
+  const std::optional<Estimate> Value = Values.integer(This, P, F);
+  return Value ? constant(Value->Value) : unknown(M);
 }
 
 bool FillFormula::isDrawn(const Expr *Real, unsigned Depth) const {
@@ -285,12 +299,16 @@ uint32_t FillFormula::add(const Expr *E, unsigned Depth) {
   }
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
     return variable(R, Depth);
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
+    return memberOfThis(M);
   if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
     if (const std::optional<uint32_t> Share = shareBelow(B, Depth))
       return *Share;
     return Whole && !B->isAssignmentOp() && !B->isCommaOp() ? operation(B->getOpcode(), B->getType(), add(B->getLHS(), Depth), add(B->getRHS(), Depth)) : unknown(E);
   }
   if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E)) {
+    if (U->isIncrementDecrementOp())
+      return add(U->getSubExpr(), Depth);
     if (U->getOpcode() != UO_Minus && U->getOpcode() != UO_Plus && U->getOpcode() != UO_LNot && U->getOpcode() != UO_Not)
       return unknown(E);
     const uint32_t A = add(U->getSubExpr(), Depth);

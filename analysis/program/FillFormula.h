@@ -29,6 +29,11 @@ private:
   uint32_t variable(const clang::DeclRefExpr *R, unsigned Depth);
   uint32_t operation(clang::BinaryOperatorKind What, clang::QualType T, uint32_t L, uint32_t R);
   uint32_t element(const clang::ArraySubscriptExpr *S, unsigned Depth);
+  /// The number \p M, if it is one of the object whose method is followed.
+  uint32_t memberOfThis(const clang::MemberExpr *M);
+  // FillCounter.cpp
+  /// \p V, which the loops change, where \p R reads it, if they do so by one number in each trip.
+  uint32_t counted(const clang::DeclRefExpr *R, const clang::VarDecl *V, unsigned Depth);
   // FillCall.cpp
   uint32_t call(const clang::CallExpr *C, unsigned Depth);
   /// What \p F returns, statement by statement.
@@ -44,8 +49,10 @@ private:
   bool growsInside(const clang::ValueDecl *Container) const;
   bool standsInside(clang::SourceLocation L) const;
 
-  std::vector<const clang::VarDecl *> Counters;
+  std::vector<Evaluator::CountedLoop> Loops;
+  std::vector<const clang::VarDecl *> Counters; ///< of these
   const clang::Stmt *Outermost;
+  const clang::Expr *This = nullptr; ///< the object whose method is followed, or a pointer to it
   std::map<const clang::VarDecl *, uint32_t> Parameters; ///< of the function that is followed, and its variables
   std::set<const clang::VarDecl *> Reals;                ///< and other parameters that vary
   std::set<const clang::DeclRefExpr *> Followed;         ///< assignments that are taken in their order

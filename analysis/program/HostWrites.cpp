@@ -13,6 +13,30 @@ namespace restride {
 
 static constexpr unsigned MaxDepth = 16;
 
+/// The record that \p E is, or is a copy of.
+static const Expr *withoutCopies(const Expr *E) {
+  E = withoutCasts(E);
+  if (const CXXConstructExpr *C = dyn_cast<CXXConstructExpr>(E); C && C->getNumArgs() == 1)
+    E = withoutCasts(C->getArg(0));
+  return E;
+}
+
+/// The variable that says which element `p[i]` or `*q` is; null: an expression does.
+static const ValueDecl *elementBy(const Expr *E) {
+  const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(E);
+  const UnaryOperator *U = dyn_cast<UnaryOperator>(E);
+  const Expr *Which = S ? S->getIdx() : U && U->getOpcode() == UO_Deref ? U->getSubExpr() : nullptr;
+  const DeclRefExpr *R = Which ? dyn_cast<DeclRefExpr>(withoutCasts(Which)) : nullptr;
+  return R ? R->getDecl() : nullptr;
+}
+
+/// The record \p E that lies in a function's registers; null: it is none, or lies elsewhere.
+static const VarDecl *localRecord(const Expr *E) {
+  const DeclRefExpr *R = E->getType()->isRecordType() ? dyn_cast<DeclRefExpr>(E) : nullptr;
+  const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+  return V && V->hasLocalStorage() && !isa<ParmVarDecl>(V) && !V->getType()->isReferenceType() ? V : nullptr;
+}
+
 namespace {
 
 class WriteVisitor : public FunctionVisitor {
@@ -24,7 +48,7 @@ public:
     if (skip() || !B->isAssignmentOp())
       return true;
     if (onDevice())
-      deviceWrite(B->getLHS());
+      deviceAssign(B->getLHS(), B->getRHS());
     if (onHost())
       B->getOpcode() == BO_Assign ? assign(B->getLHS(), B->getRHS(), B) : unclear(B->getLHS());
     return true;
@@ -48,7 +72,7 @@ public:
     const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(C);
     if (O && O->isAssignmentOp() && O->getNumArgs() == 2) {
       if (onDevice())
-        deviceWrite(O->getArg(0));
+        deviceAssign(O->getArg(0), O->getArg(1));
       if (onHost())
         O->getOperator() == OO_Equal ? assign(O->getArg(0), O->getArg(1), O) : unclear(O->getArg(0));
       return true;
@@ -74,6 +98,24 @@ private:
   bool skip() const { return !Function || inTemplate(); }
   bool onDevice() const { return runsOnDevice(Function); }
   bool onHost() const { return !onDevice() || Function->hasAttr<CUDAHostAttr>(); }
+
+  void deviceAssign(const Expr *To, const Expr *What) {
+    const VarDecl *Local = localRecord(withoutCasts(To)), *Stored = localRecord(withoutCopies(What));
+    if (Local) {
+      const ValueDecl *Element = elementBy(withoutCopies(What));
+      const CXXConstructExpr *Default = dyn_cast_or_null<CXXConstructExpr>(Local->getInit());
+      const bool IsFirst = !CopyOf.count(Local) && (!Local->getInit() || (Default && !Default->getNumArgs()));
+      CopyOf[Local] = IsFirst || copyOf(Local) == Element ? Element : nullptr;
+    } else if (const ValueDecl *Element = Stored ? copyOf(Stored) : nullptr; !Element || Element != elementBy(withoutCasts(To)))
+      deviceWrite(To);
+  }
+
+  /// The variable that says which element \p V is a copy of, but for members that are written by name.
+  const ValueDecl *copyOf(const VarDecl *V) const {
+    if (const auto At = CopyOf.find(V); At != CopyOf.end())
+      return At->second;
+    return V->getInit() ? elementBy(withoutCopies(V->getInit())) : nullptr;
+  }
 
   /// What it is given by pointer, and numbers by reference. Members are written by name where that happens.
   void deviceCall(const CallExpr *C) {
@@ -131,9 +173,7 @@ private:
 
   /// Integers that \p What gives to \p Place, field by field.
   void value(HostPlace Place, const Expr *What, const Stmt *At, unsigned Depth) {
-    const Expr *E = withoutCasts(What);
-    if (const CXXConstructExpr *C = dyn_cast<CXXConstructExpr>(E); C && C->getNumArgs() == 1)
-      E = withoutCasts(C->getArg(0)); // a copy
+    const Expr *E = withoutCopies(What);
     const QualType T = What->getType().getNonReferenceType();
     if (T->isIntegralOrEnumerationType()) {
       Out.Writes[Place.Array].push_back({Place, What, At, Append});
@@ -199,7 +239,7 @@ private:
     if ((Name == "cudaMalloc" || Name == "cudaMallocManaged" || Name == "cudaMallocAsync") && C->getNumArgs() >= 2)
       for (Reached &To : reachedBy(C->getArg(0), Function, Facts, Context))
         Out.Allocated[To.Array].push_back({C->getArg(1), std::move(To.Calls)});
-    if (Name.starts_with("cuda") || Name == "free")
+    if (Name.starts_with("cuda") || Name == "free" || Name == "memset") // all fields of records get their numbers afterwards
       return;
     const bool Exchanges = Name == "swap" || Name == "shuffle" || Name == "random_shuffle" || Name == "iter_swap";
     if (const CXXMemberCallExpr *M = dyn_cast<CXXMemberCallExpr>(C)) {
@@ -242,6 +282,7 @@ private:
   const UnitFacts &Facts;
   ASTContext &Context;
   const Stmt *Append = nullptr; ///< whose argument is looked at
+  std::map<const VarDecl *, const ValueDecl *> CopyOf; ///< records of device code that were assigned to; null: several
 };
 
 } // namespace

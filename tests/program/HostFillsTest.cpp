@@ -69,6 +69,47 @@ TEST(HostFills, followVariablesTablesAndFunctions) {
     EXPECT_EQ(at(L, 4 * I), I % 10 + I / 10 % 10 * 10 + Steps[I % 3] + 10) << I;
 }
 
+TEST(HostFills, followMethods) {
+  const char *const Fill = R"(
+      for (int y = 0; y < g.ny; ++y)
+        for (int x = 0; x < g.nx; ++x)
+          h[g.at(x, y)] = g.tile(x, y) + Grid::twice(x);)";
+  const std::string Grid = R"(
+      struct Grid {
+        int nx, ny, side;
+        int at(int x, int y) const { return y * nx + x; }
+        int tile(int x, int y) const { return y / side * across() + x / side; }
+        int across() const { return (nx + side - 1) / side; }
+        static int twice(int x) { return 2 * x; }
+      };
+      Grid g;
+      g.nx = 40;
+      g.ny = n / g.nx;
+      g.side = 8;)";
+  Launch L = launchOf(Grid + Fill);
+  for (int I : {0, 7, 8, 39, 40, 999})
+    EXPECT_EQ(at(L, 4 * I), I / 40 / 8 * 5 + I % 40 / 8 + 2 * (I % 40)) << I;
+  // Of an object that is another one in each trip.
+  L = launchOf(Grid + "for (int i = 0; i < n; ++i) { h[i] = g.across(); g.nx += i; }");
+  EXPECT_FALSE(at(L, 0));
+}
+
+TEST(HostFills, ofWhatACounterPlaces) {
+  Launch L = launchOf("int t = 0; for (int y = 0; y < 10; ++y) for (int x = 5; x < 45; x += 2) { h[t++] = x; h[t++] = 100 * y; }");
+  for (int I : {0, 1, 38, 41, 399}) // twenty trips of two
+    EXPECT_EQ(at(L, 4 * I), I % 2 ? I / 40 * 100 : 5 + I % 40) << I;
+  EXPECT_FALSE(at(L, 4 * 400));
+  L = launchOf("int t = 3; for (int y = 0; y < 10; ++y) { for (int x = 0; x < 4; ++x) h[4 * t + x] = t; t += 2; } for (int i = 0; i < n; ++i) ++t;");
+  EXPECT_EQ(at(L, 4 * (4 * 7 + 1)), 7);
+  EXPECT_FALSE(at(L, 4 * (4 * 6 + 1)));
+  L = launchOf("int at = -1; for (int y = 0; y < 10; ++y) { int k = y; for (int x = 0; x < 4; ++x) { ++at; h[at] = k++; } }");
+  EXPECT_EQ(at(L, 4 * 39), 12);
+  const std::string Loop = "int t = 0; for (int i = 0; i < n; ++i) ";
+  for (const std::string &Fill : {Loop + "{ if (i % 3) t++; h[t] = i; }", Loop + "{ if (i == 7) continue; h[t++] = i; }", Loop + "{ h[t] = i; t *= 2; }",
+                                 Loop + "{ h[t] = i; for (int k = 0; k < 3; ++k) ++t; }", Loop + "{ h[t] = i; i % 3 ? ++t : t; }", "int t = 0; t = atoi(argv[1]); " + Loop.substr(11) + "h[t++] = i;"})
+    EXPECT_TRUE(launchOf(Fill).Fills.empty()) << Fill;
+}
+
 TEST(HostFills, ofLoopsInAnyOrderAndDirection) {
   Launch L = launchOf("for (int i = n / 4 - 1; i >= 0; --i) for (int k = 0; k < 4; k++) h[k * (n / 4) + i] = 10 * i + k;");
   EXPECT_EQ(at(L, 4 * (3 * 250 + 17)), 173);
@@ -177,7 +218,7 @@ TEST(HostFills, doNotKnowHowLargeWhatGrowsIsMeanwhile) {
 TEST(HostFills, followRanges) {
   EXPECT_EQ(at(launchOf("for (E &e : h) e = 7;"), 4 * 700), 7);
   EXPECT_EQ(at(launchOf("int three = 3; for (auto &e : h) e.corner[1] = 2 * three;", "Q"), 16 * 700 + 12), 6);
-  EXPECT_EQ(at(launchOf("int next = 0; for (E &e : h) e = next++;"), 4 * 700), std::nullopt);
+  EXPECT_EQ(at(launchOf("int next = 0; for (E &e : h) e = next++;"), 4 * 700), 700);
   EXPECT_EQ(at(launchOf("for (E e : h) e = 7;"), 4 * 700), std::nullopt) << "copies";
 }
 
@@ -391,6 +432,18 @@ TEST(HostFills, areLeftOutWhereTheDeviceWrites) {
   L = launchOf(Records, "Q", "__host__ __device__ void f(Q &q) { q.next = 3; } __global__ void k(E *p, float *o) { f(p[1]); }");
   EXPECT_FALSE(at(L, 16));
   EXPECT_EQ(at(L, 16 + 8), 1);
+}
+
+TEST(HostFills, outliveRecordsThatTheDeviceStoresBack) {
+  const char *Fill = "for (int i = 0; i < n; ++i) h[i] = {i, 0, {i, 2 * i}};";
+  for (const char *Body : {"Q q = p[i]; q.next = 3; p[i] = q;", "Q *at = &p[i]; Q q = *at; q.next = 3; *at = q;", "const Q q = p[i]; if (q.x > 0) p[i] = q; p[i].next = 2;",
+                           "Q q; if (o[1] > 0) q = p[i]; q.next = 1; p[i] = q;"}) {
+    Launch L = launchOf(Fill, "Q", std::string("__global__ void k(E *p, float *o) { int i = o[0]; ") + Body + " }");
+    EXPECT_EQ(at(L, 16 * 5 + 12), 10) << Body;
+    EXPECT_FALSE(at(L, 16 * 5)) << Body;
+  }
+  for (const char *Body : {"Q q = p[i + 1]; p[i] = q;", "Q q = p[i]; p[i / 2] = q;", "Q q; q.x = 1; p[i] = q;", "Q q = p[i]; q = Q{1, 2, {3, 4}}; p[i] = q;", "Q q; q = p[i]; q = p[0]; p[i] = q;"})
+    EXPECT_TRUE(launchOf(Fill, "Q", std::string("__global__ void k(E *p, float *o) { int i = o[0]; ") + Body + " }").Fills.empty()) << Body;
 }
 
 TEST(HostFills, ofAFunctionThatFillsTwoArraysAreLeftOut) {
