@@ -36,6 +36,7 @@ struct FillLoop {
 };
 
 struct Fill {
+  unsigned Word = 0; ///< of the pointer in the struct that is the parameter, in 8 bytes, from 1; 0: it is the parameter
   uint64_t Begin = 0; ///< of the first integer written, bytes from the array's begin
   unsigned Bytes = 4; ///< of one integer
   std::vector<FillLoop> Loops; ///< the one with the largest stride first

@@ -20,14 +20,66 @@ static std::vector<Fill> intoMember(std::vector<Fill> Fills, const FieldDecl *Me
   return Fills;
 }
 
-/// What a kernel finds behind its pointer parameter \p P, which is given \p Argument.
-static std::vector<Fill> fillsBehind(const ParmVarDecl *P, const Expr *Argument, const HostWrites &Host, const Evaluator &Values,
-                                     const UnitFacts &Facts, ASTContext &Context) {
-  const QualType Element = P->getType()->isPointerType() ? P->getType()->getPointeeType() : QualType();
-  if (Element.isNull() || Element->isDependentType() || Element->isIncompleteType())
+namespace {
+
+/// A pointer that a kernel is given: a parameter, or a member of one that is a struct.
+struct GivenPointer {
+  const ValueDecl *Pointer = nullptr;
+  const ValueDecl *Array = nullptr; ///< the host's name for what lies behind it; null: not plain to see
+  unsigned Word = 0;                ///< Fill::Word
+};
+
+} // namespace
+
+/// The array that the member \p F points to in all objects; null: there are several, or it is not plain to see.
+static const ValueDecl *arrayOfMember(const FieldDecl *F, const HostWrites &Host, const UnitFacts &Facts) {
+  if (Host.Copied.count(F) || Host.Writes.count(F))
+    return F;
+  const auto Given = Facts.MemberValues.find(F->getLocation().getRawEncoding());
+  const ValueDecl *Out = nullptr;
+  if (Given != Facts.MemberValues.end())
+    for (const Expr *E : Given->second) {
+      const ValueDecl *Array = arrayOf(E, Facts);
+      if (Array == F || isa<CXXNullPtrLiteralExpr, GNUNullExpr, IntegerLiteral, ImplicitValueInitExpr>(withoutCasts(E)))
+        continue;
+      if (!Array || (Out && Array != Out))
+        return nullptr;
+      Out = Array;
+    }
+  return Out;
+}
+
+/// Those in the struct \p T at byte \p Offset of the parameter.
+static void findPointers(QualType T, uint64_t Offset, const HostWrites &Host, const UnitFacts &Facts, const ASTContext &Context, std::vector<GivenPointer> &Out) {
+  const RecordDecl *Record = T->getAsRecordDecl();
+  if (!Record || Record->isUnion() || !Record->getDefinition() || Record->isDependentType())
+    return;
+  for (const FieldDecl *F : Record->getDefinition()->fields()) {
+    if (F->isBitField())
+      continue;
+    const uint64_t At = Offset + Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity();
+    if (F->getType()->isPointerType())
+      Out.push_back({F, arrayOfMember(F, Host, Facts), unsigned(At / 8) + 1});
+    else
+      findPointers(F->getType(), At, Host, Facts, Context, Out);
+  }
+}
+
+static std::vector<GivenPointer> givenPointers(const ParmVarDecl *P, const Expr *Argument, const HostWrites &Host, const UnitFacts &Facts, const ASTContext &Context) {
+  if (P->getType()->isPointerType())
+    return {{P, arrayOf(Argument, Facts)}};
+  std::vector<GivenPointer> Out;
+  findPointers(P->getType(), 0, Host, Facts, Context, Out);
+  return Out;
+}
+
+/// What a kernel finds behind \p Given.
+static std::vector<Fill> fillsBehind(const GivenPointer &Given, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
+  const auto &[P, Array, Word] = Given;
+  const QualType Element = P->getType()->getPointeeType();
+  if (Element->isDependentType() || Element->isIncompleteType())
     return {};
   const RecordDecl *Record = Element->getAsRecordDecl();
-  const ValueDecl *Array = arrayOf(Argument, Facts);
   if (!Array || (Record ? Host.DeviceRecords.count(Record->getDefinition()) != 0
                         : !Element->isIntegralOrEnumerationType() || Host.DeviceWrites.count(P)))
     return {};
@@ -50,9 +102,8 @@ static std::vector<Fill> fillsBehind(const ParmVarDecl *P, const Expr *Argument,
   return Out;
 }
 
-/// The host's array that the kernel's argument \p Argument is a copy of, as a whole; null: several are.
-static const ValueDecl *sourceOf(const Expr *Argument, const HostWrites &Host, const UnitFacts &Facts) {
-  const ValueDecl *Array = arrayOf(Argument, Facts);
+/// The host's array that \p Array is a copy of, as a whole; null: several are.
+static const ValueDecl *sourceOf(const ValueDecl *Array, const HostWrites &Host) {
   const auto Copies = Array ? Host.Copied.find(Array) : Host.Copied.end();
   if (Copies == Host.Copied.end()) // managed memory
     return Array;
@@ -65,27 +116,29 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
   if (!Callee || !Callee->hasBody(Definition))
     return;
   std::string Names, Guessed, Drawn, Below;
-  for (unsigned I = 0; I < std::min(Call->getNumArgs(), Definition->getNumParams()); ++I) {
-    const ParmVarDecl *P = Definition->getParamDecl(I);
-    std::vector<Fill> Fills = fillsBehind(P, Call->getArg(I), Host, Values, Facts, Context);
-    if (!Fills.empty())
-      Names += (Names.empty() ? "'" : ", '") + P->getName().str() + "'";
-    if (const std::string More = addFillsByOrigin(P, IndexOrigin::Counted, Fills, Host, Values, Facts, Context); !More.empty())
-      Guessed += (Guessed.empty() ? "" : ", ") + More;
-    const ValueDecl *Source = Fills.empty() ? sourceOf(Call->getArg(I), Host, Facts) : nullptr;
-    if (std::optional<Fill> One = Source ? fillOfPlainArray(P, Source, Host, Values, Facts, Context) : std::nullopt) {
-      Fills.push_back(std::move(*One));
-      Guessed += (Guessed.empty() ? "'" : ", '") + P->getName().str() + "'";
+  auto addTo = [](std::string &List, const std::string &More) { List += (List.empty() || More.empty() ? "" : ", ") + More; };
+  for (unsigned I = 0; I < std::min(Call->getNumArgs(), Definition->getNumParams()); ++I)
+    for (const GivenPointer &Given : givenPointers(Definition->getParamDecl(I), Call->getArg(I), Host, Facts, Context)) {
+      const ValueDecl *P = Given.Pointer;
+      const std::string Name = "'" + P->getName().str() + "'";
+      std::vector<Fill> Fills = fillsBehind(Given, Host, Values, Facts, Context);
+      if (!Fills.empty())
+        addTo(Names, Name);
+      addTo(Guessed, addFillsByOrigin(P, IndexOrigin::Counted, Fills, Host, Values, Facts, Context));
+      const ValueDecl *Source = Fills.empty() ? sourceOf(Given.Array, Host) : nullptr;
+      if (std::optional<Fill> One = Source ? fillOfPlainArray(P, Source, Host, Values, Facts, Context) : std::nullopt) {
+        Fills.push_back(std::move(*One));
+        addTo(Guessed, Name);
+      }
+      addTo(Below, addFillsByExtent(P, Fills, Facts, Context));
+      addTo(Drawn, addFillsByOrigin(P, IndexOrigin::Drawn, Fills, Host, Values, Facts, Context));
+      if (Fills.empty())
+        continue;
+      for (Fill &F : Fills)
+        F.Word = Given.Word;
+      Site.L.Fills.resize(I + 1);
+      llvm::append_range(Site.L.Fills[I], Fills);
     }
-    if (const std::string More = addFillsByExtent(P, Fills, Facts, Context); !More.empty())
-      Below += (Below.empty() ? "" : ", ") + More;
-    if (const std::string More = addFillsByOrigin(P, IndexOrigin::Drawn, Fills, Host, Values, Facts, Context); !More.empty())
-      Drawn += (Drawn.empty() ? "" : ", ") + More;
-    if (Fills.empty())
-      continue;
-    Site.L.Fills.resize(I + 1);
-    Site.L.Fills[I] = std::move(Fills);
-  }
   if (!Names.empty())
     Site.L.Notes.push_back("integers of " + Names + " are as the host writes them");
   if (!Guessed.empty())

@@ -49,9 +49,12 @@ public:
   }
 
   bool VisitArraySubscriptExpr(ArraySubscriptExpr *S) override {
-    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(S->getBase()->IgnoreParenImpCasts());
-    if (R && isa<ParmVarDecl>(R->getDecl()) && S->getType()->isIntegerType())
-      usedAs(S, {R->getDecl()});
+    const Expr *Base = S->getBase()->IgnoreParenImpCasts();
+    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Base);
+    const MemberExpr *M = dyn_cast<MemberExpr>(Base);
+    const ValueDecl *Pointer = R && isa<ParmVarDecl>(R->getDecl()) ? R->getDecl() : M ? dyn_cast<FieldDecl>(M->getMemberDecl()) : nullptr;
+    if (Pointer && Pointer->getType()->isPointerType() && S->getType()->isIntegerType())
+      usedAs(S, {Pointer});
     return true;
   }
 
@@ -107,7 +110,7 @@ public:
 private:
   /// What a value is that is used somewhere.
   struct Used {
-    const ValueDecl *Of; ///< a member, or a parameter that it lies behind
+    const ValueDecl *Of; ///< a member, or the pointer that it lies behind, a parameter or a member
     bool Itself = true;  ///< and nothing computed from it
     unsigned Copies = 0; ///< variables that it went through
   };
@@ -170,7 +173,7 @@ private:
   std::map<unsigned, Used> Copies;
 
   void given(const FieldDecl *F, const Expr *Value) {
-    if (F->getType()->isArithmeticType() || F->getType()->isRecordType())
+    if (F->getType()->isArithmeticType() || F->getType()->isRecordType() || F->getType()->isPointerType())
       Facts.MemberValues[F->getLocation().getRawEncoding()].push_back(Value);
   }
   void unclear(const FieldDecl *F) {

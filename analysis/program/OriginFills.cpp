@@ -8,8 +8,8 @@ using namespace clang;
 
 namespace restride {
 
-/// What the pointer \p P points to; null for any other parameter.
-static QualType elementBehind(const ParmVarDecl *P) { return P->getType()->isPointerType() ? P->getType()->getPointeeType() : QualType(); }
+/// What the pointer \p P points to; null for anything else.
+static QualType elementBehind(const ValueDecl *P) { return P->getType()->isPointerType() ? P->getType()->getPointeeType() : QualType(); }
 
 /// More than any array has.
 static constexpr uint64_t Largest = uint64_t(1) << 40;
@@ -44,7 +44,7 @@ static std::optional<Fill> fillByOrigin(const FieldDecl *Member, IndexOrigin Whi
 }
 
 /// Adds what \p Each says of an integer member of the record behind \p P of whose value \p Known says nothing.
-static void forUnknown(const ParmVarDecl *P, std::vector<Fill> &Known, ASTContext &Context,
+static void forUnknown(const ValueDecl *P, std::vector<Fill> &Known, ASTContext &Context,
                        llvm::function_ref<std::optional<Fill>(const FieldDecl *, uint64_t)> Each, std::string &Names) {
   const QualType Element = elementBehind(P);
   const RecordDecl *Record = Element.isNull() || Element->isDependentType() || Element->isIncompleteType() ? nullptr : Element->getAsRecordDecl();
@@ -75,7 +75,7 @@ static bool isCopied(const FieldDecl *Member, const UnitFacts &Facts) {
   });
 }
 
-std::string addFillsByOrigin(const ParmVarDecl *P, IndexOrigin Which, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
+std::string addFillsByOrigin(const ValueDecl *P, IndexOrigin Which, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
                              const UnitFacts &Facts, ASTContext &Context) {
   std::string Names;
   auto ByOrigin = [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
@@ -90,7 +90,7 @@ std::string addFillsByOrigin(const ParmVarDecl *P, IndexOrigin Which, std::vecto
   return Names;
 }
 
-std::string addFillsByExtent(const ParmVarDecl *P, std::vector<Fill> &Known, const UnitFacts &Facts, ASTContext &Context) {
+std::string addFillsByExtent(const ValueDecl *P, std::vector<Fill> &Known, const UnitFacts &Facts, ASTContext &Context) {
   std::string Names;
   auto extent = [&](const ValueDecl *D) {
     auto At = Facts.Extents.find(D->getLocation().getRawEncoding());
@@ -138,7 +138,7 @@ static void findLookedUp(const Stmt *Index, LookedUp &Out, unsigned Depth = 0) {
       findLookedUp(Child, Out, Depth + 1);
 }
 
-std::optional<Fill> fillOfPlainArray(const ParmVarDecl *P, const ValueDecl *Source, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
+std::optional<Fill> fillOfPlainArray(const ValueDecl *P, const ValueDecl *Source, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
   const QualType Element = elementBehind(P);
   const auto Writes = Host.Writes.find(Source);
   const unsigned Key = P->getLocation().getRawEncoding();

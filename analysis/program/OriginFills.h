@@ -8,16 +8,16 @@
 
 namespace restride {
 
-/// Adds what stands for the subscripts in the records behind the pointer parameter \p P that are \p Which, Counted or
+/// Adds what stands for the subscripts in the records behind the pointer \p P, a parameter or a member of one, that are \p Which, Counted or
 /// Drawn, and of which \p Known says nothing: those that lie near their places, or in no order. Returns their names.
-std::string addFillsByOrigin(const clang::ParmVarDecl *P, IndexOrigin Which, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
+std::string addFillsByOrigin(const clang::ValueDecl *P, IndexOrigin Which, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
                              const UnitFacts &Facts, clang::ASTContext &Context);
 
 /// The same for the integers, of records or of a plain array, that are subscripts of arrays with an extent.
-std::string addFillsByExtent(const clang::ParmVarDecl *P, std::vector<Fill> &Known, const UnitFacts &Facts, clang::ASTContext &Context);
+std::string addFillsByExtent(const clang::ValueDecl *P, std::vector<Fill> &Known, const UnitFacts &Facts, clang::ASTContext &Context);
 
 /// What stands for the integers of the plain array \p Source, which a kernel finds behind \p P, if they lie near their places.
-std::optional<Fill> fillOfPlainArray(const clang::ParmVarDecl *P, const clang::ValueDecl *Source, const HostWrites &Host, const Evaluator &Values,
+std::optional<Fill> fillOfPlainArray(const clang::ValueDecl *P, const clang::ValueDecl *Source, const HostWrites &Host, const Evaluator &Values,
                                      const UnitFacts &Facts, clang::ASTContext &Context);
 
 } // namespace restride

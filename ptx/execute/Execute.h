@@ -59,8 +59,9 @@ struct KnownInteger {
   bool Below = false;
 };
 
-/// By offset in bytes, of an array of records in the source's layout; none: not known.
-using KnownIntegers = std::function<std::optional<KnownInteger>(uint64_t)>;
+/// By the pointer's place in its parameter, as ArrayPlace::Word has it, and offset in bytes, of an array of records in the
+/// source's layout; none: not known.
+using KnownIntegers = std::function<std::optional<KnownInteger>(unsigned, uint64_t)>;
 
 /// What lies behind one pointer.
 struct ArrayPlace {

@@ -80,8 +80,9 @@ std::optional<KnownInteger> WarpMemory::known(uint64_t Address) const {
   const PointerPlace *Behind = P.Addresses.pointerBehind(Address);
   if (!Behind || Behind->Position >= Facts.Known.size() || !Facts.Known[Behind->Position])
     return std::nullopt;
+  const ArrayPlace *Array = arrayBehind(Address);
   const std::optional<uint64_t> Offset = sourceOffset(Address, originOf(Address));
-  return Offset ? Facts.Known[Behind->Position](*Offset) : std::nullopt;
+  return Offset ? Facts.Known[Behind->Position](Array ? Array->Word : 0, *Offset) : std::nullopt;
 }
 
 std::optional<uint64_t> WarpMemory::placed(const KnownInteger &Known, const MicroOp &Op, unsigned Part, uint64_t Address) const {

@@ -36,10 +36,10 @@ static ptx::IndexOrder orderOf(IndexOrder O) {
 static ptx::KnownIntegers knownIntegers(llvm::ArrayRef<Fill> Fills) {
   if (Fills.empty())
     return nullptr;
-  return [Fills](uint64_t Offset) -> std::optional<ptx::KnownInteger> {
+  return [Fills](unsigned Word, uint64_t Offset) -> std::optional<ptx::KnownInteger> {
     bool Shuffled = false;
     for (const Fill &F : Fills)
-      if (std::optional<std::vector<uint64_t>> Trips = Shuffled && !F.Below ? std::nullopt : F.tripsAt(Offset)) {
+      if (std::optional<std::vector<uint64_t>> Trips = F.Word != Word || (Shuffled && !F.Below) ? std::nullopt : F.tripsAt(Offset)) {
         if (!F.Shuffled)
           return ptx::KnownInteger{F.value(*Trips), F.Scattered, F.Guessed, F.Below};
         Shuffled = true;

@@ -38,11 +38,11 @@ static Launch launchOf(const std::string &Fill, const std::string &Element = "in
   return P.Launches.empty() ? Launch() : P.Launches[0];
 }
 
-/// The integer at byte \p Offset behind the parameter \p Position.
-static std::optional<int64_t> at(const Launch &L, uint64_t Offset, unsigned Position = 0) {
+/// The integer at byte \p Offset behind the parameter \p Position, or behind its member at \p Word.
+static std::optional<int64_t> at(const Launch &L, uint64_t Offset, unsigned Position = 0, unsigned Word = 0) {
   if (Position < L.Fills.size())
     for (const Fill &F : L.Fills[Position])
-      if (std::optional<std::vector<uint64_t>> Trips = F.tripsAt(Offset))
+      if (std::optional<std::vector<uint64_t>> Trips = F.Word == Word ? F.tripsAt(Offset) : std::nullopt)
         return F.value(*Trips);
   return std::nullopt;
 }
@@ -497,6 +497,41 @@ TEST(HostFills, followPointersThroughFunctions) {
     })");
   ASSERT_EQ(P.Launches.size(), 1u);
   EXPECT_EQ(at(P.Launches[0], 4 * 21), 42);
+}
+
+TEST(HostFills, ofPointersInStructs) {
+  auto launchWith = [](const std::string &Make, const std::string &Body = "") {
+    Program P = programOf(std::string(Head) + R"(
+      struct Around { float *values; };
+      struct Mesh { int count; Q *faces; Around around; const int *order; };
+      __global__ void k(float x, Mesh m) { )" + Body + R"( }
+      int main() {
+        const int n = 1000;
+        std::vector<Q> h(n);
+        std::vector<int> order(n);
+        for (int i = 0; i < n; ++i) { h[i] = {3 * i, 0, {i, i}}; order[i] = n - i; }
+        Mesh m;
+        )" + Make + R"(
+        k<<<4, 256>>>(1, m);
+      })");
+    EXPECT_EQ(P.Launches.size(), 1u);
+    return P.Launches.empty() ? Launch() : P.Launches[0];
+  };
+  Launch L = launchWith(R"(
+        cudaMalloc((void **)&m.faces, n * sizeof(Q));
+        cudaMemcpy(m.faces, h.data(), n * sizeof(Q), cudaMemcpyHostToDevice);
+        int *d;
+        cudaMalloc((void **)&d, n * sizeof(int));
+        cudaMemcpy(d, order.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+        m.order = d;)");
+  EXPECT_EQ(at(L, 16 * 7, 1, 2), 21);
+  EXPECT_EQ(at(L, 4 * 7, 1, 4), 993);
+  EXPECT_FALSE(at(L, 4 * 7, 1, 3));
+  EXPECT_EQ(L.Notes.back(), "integers of 'faces', 'order' are as the host writes them");
+  const std::string Faces = "Q *d; cudaMalloc((void **)&d, n * sizeof(Q)); cudaMemcpy(d, h.data(), n * sizeof(Q), cudaMemcpyHostToDevice); ";
+  EXPECT_EQ(at(launchWith(Faces + "m = Mesh{n, d, {nullptr}, nullptr};"), 16 * 7, 1, 2), 21);
+  EXPECT_FALSE(at(launchWith(Faces + "m.faces = d;", "m.faces[3].next = 1;"), 16 * 7, 1, 2));
+  EXPECT_FALSE(at(launchWith(Faces + "Q *other; cudaMalloc((void **)&other, n * sizeof(Q)); m.faces = d; m.faces = other;"), 16 * 7, 1, 2)) << "two arrays";
 }
 
 TEST(HostFills, followWhatFunctionsCopyForTheirCallers) {

@@ -715,7 +715,7 @@ TEST(Execute, ADescentPartsWhereverItsKeysAre) {
     Text.replace(Text.find(From), std::string(From).size(), To);
   LaunchFacts L;
   L.Arguments = {std::nullopt, 4096};
-  L.Known = {[](uint64_t Offset) { return Offset < 4096 * 4 ? std::optional(KnownInteger{int64_t(Offset) * 1000000}) : std::nullopt; }};
+  L.Known = {[](unsigned, uint64_t Offset) { return Offset < 4096 * 4 ? std::optional(KnownInteger{int64_t(Offset) * 1000000}) : std::nullopt; }};
   std::set<uint64_t> Ends;
   const WarpTrace T = fromText(Text).run(L);
   Ends.insert(T.Requests.back().Address.begin(), T.Requests.back().Address.end());
@@ -797,7 +797,7 @@ add.s64 %rd5, %rd1, %rd4;
 ld.global.f32 %f1, [%rd5+1048576];
 ret;)");
   LaunchFacts L;
-  L.Known = {[](uint64_t Offset) { return std::optional(KnownInteger{int64_t(Offset / 4), false, true}); }};
+  L.Known = {[](unsigned, uint64_t Offset) { return std::optional(KnownInteger{int64_t(Offset / 4), false, true}); }};
   const Request R = K.run(L).Requests.back();
   EXPECT_FALSE(R.DependsOnLoad) << "it lies as the threads do";
   EXPECT_EQ(R.Address[1] - R.Address[0], 4u);
@@ -1019,7 +1019,7 @@ TEST(Execute, IntegersThatAreKnown) {
   Kernel K(*M.find("k"));
   LaunchFacts L;
   bool Scattered = false;
-  L.Known = {nullptr, [&](uint64_t Offset) -> std::optional<KnownInteger> {
+  L.Known = {nullptr, [&](unsigned, uint64_t Offset) -> std::optional<KnownInteger> {
                return Offset / 4 % 4 == 3 ? std::nullopt : std::optional(KnownInteger{int64_t(Offset / 4 * 2), Scattered});
              }};
   auto Check = [&](const std::array<uint64_t, 32> &Addresses) {
@@ -1033,7 +1033,7 @@ TEST(Execute, IntegersThatAreKnown) {
   ASSERT_EQ(T.Requests.size(), 2u);
   Check(T.Requests[1].Address);
   EXPECT_TRUE(T.Requests[1].DependsOnLoad) << "some of them are not";
-  L.Known[1] = [&](uint64_t Offset) { return std::optional(KnownInteger{int64_t(Offset / 4 * 2), Scattered}); };
+  L.Known[1] = [&](unsigned, uint64_t Offset) { return std::optional(KnownInteger{int64_t(Offset / 4 * 2), Scattered}); };
   EXPECT_FALSE(K.run(L).Requests[1].DependsOnLoad);
   Scattered = true;
   T = K.run(L);
@@ -1041,7 +1041,7 @@ TEST(Execute, IntegersThatAreKnown) {
   EXPECT_TRUE(T.Requests[1].DependsOnLoad) << "as random accesses";
   // The second field of records of 16 bytes, alone in its array.
   L.Arrays = {{}, {{0, 4, 16, {4, 5, 6, 7}}}};
-  L.Known[1] = [](uint64_t Offset) { return std::optional(KnownInteger{Offset % 16 == 4 ? int64_t(Offset / 16 * 2) : -1, false}); };
+  L.Known[1] = [](unsigned, uint64_t Offset) { return std::optional(KnownInteger{Offset % 16 == 4 ? int64_t(Offset / 16 * 2) : -1, false}); };
   Check(K.run(L).Requests[1].Address);
 }
 
@@ -1078,7 +1078,7 @@ TEST(Execute, SubscriptsInARecordAreNoRandomAccess) {
     Records.Source.push_back(I);
   L.Arrays = {{Records}};
   EXPECT_TRUE(K.run(L).Requests.at(2).DependsOnLoad) << "any integers";
-  L.Known = {nullptr, [](uint64_t) { return std::optional(KnownInteger{4, false, false, true}); }};
+  L.Known = {nullptr, [](unsigned, uint64_t) { return std::optional(KnownInteger{4, false, false, true}); }};
   WarpTrace T = K.run(L);
   ASSERT_EQ(T.Requests.size(), 3u);
   EXPECT_FALSE(T.Requests[2].DependsOnLoad);

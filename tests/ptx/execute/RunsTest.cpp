@@ -50,7 +50,7 @@ DONE: ret;
   EXPECT_LT(K.run(L, 3, 0).Loops[0].Executed, 4u);
   L.Orders.clear();
   // The host writes 640 * r: each run begins far from the one before, and is no scattered access.
-  L.Known = {nullptr, [](uint64_t Offset) { return std::optional(KnownInteger{int64_t(Offset / 4 * 640), true}); }};
+  L.Known = {nullptr, [](unsigned, uint64_t Offset) { return std::optional(KnownInteger{int64_t(Offset / 4 * 640), true}); }};
   T = K.run(L, 3, 0);
   EXPECT_TRUE(T.Loops[0].Known);
   EXPECT_FALSE(T.Loops[0].Runs) << "how long they are is known";
