@@ -105,27 +105,41 @@ bool isUnbounded(const std::vector<FillNode> &Nodes) {
   return !Open.empty() && Open.back();
 }
 
+/// The trips that write the entry at \p Position among all, in the order of their places; loops are sorted.
+static std::vector<uint64_t> tripsOf(const Fill &F, uint64_t Position) {
+  std::vector<uint64_t> Trips(F.Loops.size());
+  for (size_t I = F.Loops.size(); I-- > 0;) {
+    Trips[I] = Position % F.Loops[I].Trips;
+    Position /= F.Loops[I].Trips;
+  }
+  return Trips;
+}
+
 bool isScattered(const Fill &F) {
   if (F.Shuffled)
     return true;
-  constexpr unsigned Windows = 8, Lanes = 32;
-  auto Most = std::max_element(F.Loops.begin(), F.Loops.end(), [](const FillLoop &A, const FillLoop &B) { return A.Trips < B.Trips; });
-  if (Most == F.Loops.end() || Most->Trips < 2)
-    return false;
-  std::vector<uint64_t> Trips;
+  constexpr uint64_t Windows = 8, Lanes = 32, Rows = 8, Most = uint64_t(1) << 40;
+  uint64_t Entries = 1;
   for (const FillLoop &L : F.Loops)
-    Trips.push_back(L.Trips / 2);
-  double Places = 0, Seen = 0;
-  for (unsigned W = 0; W < Windows; ++W) {
-    std::set<int64_t> Here;
-    const uint64_t First = Most->Trips > Lanes ? (Most->Trips - Lanes) * W / Windows : 0;
-    for (uint64_t T = First; T < std::min(First + Lanes, Most->Trips); ++T, ++Seen) {
-      Trips[Most - F.Loops.begin()] = T;
-      Here.insert(F.value(Trips) >> 5);
+    Entries = std::min(Most, Entries * std::clamp<uint64_t>(L.Trips, 1, Most >> 20));
+  if (Entries < 2)
+    return false;
+  double Places = 0, Seen = 0;     // of neighbours
+  double InRows = 0, Possible = 0; // and of several rows of them: those of a stencil lead to few
+  for (uint64_t W = 0; W < Windows; ++W) {
+    std::set<int64_t> All;
+    const uint64_t Count = std::min(Rows * Lanes, Entries), First = (Entries - Count) / Windows * W;
+    for (uint64_t Row = 0; Row * Lanes < Count; ++Row) {
+      std::set<int64_t> Here;
+      for (uint64_t K = Row * Lanes; K < std::min(Count, (Row + 1) * Lanes); ++K, ++Seen)
+        Here.insert(F.value(tripsOf(F, First + K)) >> 5);
+      Places += double(Here.size());
+      All.insert(Here.begin(), Here.end());
     }
-    Places += Here.size();
+    InRows += double(All.size());
+    Possible += std::min(double(Count), double(*All.rbegin()) - double(*All.begin()) + 1);
   }
-  return Places > Seen / 2;
+  return Places > Seen / 2 && InRows > Possible / 4;
 }
 
 } // namespace restride

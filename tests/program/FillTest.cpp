@@ -84,4 +84,13 @@ TEST(Fill, isScatteredWhereNeighboursLeadFarApart) {
   EXPECT_FALSE(isScattered(columns({unknown(32, true), constant(64), of(Op::Rem, 0, 1), counter(1), of(Op::Add, 2, 3)})));
   EXPECT_TRUE(isScattered(columns({unknown(32, true), constant(1 << 20), of(Op::Rem, 0, 1)})));
   EXPECT_TRUE(isScattered(columns({counter(1), constant(7919), of(Op::Mul, 0, 1)})));
+  EXPECT_TRUE(isScattered(columns({unknown(32, true), constant(1 << 10), of(Op::Rem, 0, 1)}))) << "of few";
+}
+
+TEST(Fill, isNotScatteredWhereRowsLieNear) {
+  // A grid of 300 by 30 cells with 27 neighbours each, 9000 apart.
+  Fill F;
+  F.Loops = {{0, 1, 300, 30 * 27 * 4}, {0, 1, 30, 27 * 4}, {0, 1, 27, 4}};
+  F.Nodes = {counter(0), constant(30), of(Op::Mul, 0, 1), counter(1), of(Op::Add, 2, 3), counter(2), constant(9000), of(Op::Mul, 5, 6), of(Op::Add, 4, 7)};
+  EXPECT_FALSE(isScattered(F));
 }
