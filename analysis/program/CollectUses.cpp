@@ -4,18 +4,37 @@
 #include "analysis/program/Objects.h"
 #include "analysis/program/UnitVisitor.h"
 
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/ParentMapContext.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace clang;
 
 namespace restride {
 
+/// `f(buffer)` of a class that converts to a pointer: it goes on as it is. `buffer[i]` does not.
+static bool goesOn(const Expr *Converted, ASTContext &Context) {
+  const Stmt *Child = Converted;
+  for (;;) {
+    auto Parents = Context.getParents(*Child);
+    const Stmt *Parent = Parents.empty() ? nullptr : Parents[0].get<Stmt>();
+    if (!Parent)
+      return !Parents.empty() && Parents[0].get<VarDecl>();
+    if (isa<ImplicitCastExpr, ExprWithCleanups, MaterializeTemporaryExpr>(Parent)) {
+      Child = Parent;
+      continue;
+    }
+    const BinaryOperator *B = dyn_cast<BinaryOperator>(Parent);
+    return isa<ReturnStmt, InitListExpr>(Parent) || (isa<CallExpr>(Parent) && !isa<CXXOperatorCallExpr>(Parent)) || (B && B->getOpcode() == BO_Assign && B->getRHS() == Child);
+  }
+}
+
 namespace {
 
 class UseVisitor : public FunctionVisitor {
 public:
   UseVisitor(Unit &U, const SourceView &View, Flow &Graph, ASTContext &Context)
-      : U(U), View(View), Graph(Graph), Classifier(Context, View, Graph, U.Facts), Objects(Context, View, Graph) {}
+      : U(U), View(View), Graph(Graph), Context(Context), Classifier(Context, View, Graph, U.Facts), Objects(Context, View, Graph) {}
 
   bool VisitExpr(Expr *E) override {
     Objects.expression(E, Function);
@@ -28,8 +47,11 @@ public:
     if (inTemplate() || !Callee)
       return true;
     Classifier.enter(functionAround(Function));
-    if (std::optional<NodeId> Node = Graph.result(Callee))
+    if (std::optional<NodeId> Node = Graph.result(Callee)) {
       Classifier.callResult(E, *Node);
+      if (isa<CXXConversionDecl>(Callee) && !goesOn(E, Context))
+        Graph.refuse(*Node, E->getExprLoc(), "an object is converted to a pointer and used here; give it to a pointer first");
+    }
     if (fieldCopyRecord(Callee, View))
       return true;
     for (unsigned I = 0; I < std::min(E->getNumArgs(), Callee->getNumParams()); ++I)
@@ -154,6 +176,7 @@ private:
   Unit &U;
   const SourceView &View;
   Flow &Graph;
+  ASTContext &Context;
   UseClassifier Classifier;
   ObjectClassifier Objects;
   std::vector<const VarDecl *> Initialised;

@@ -221,7 +221,8 @@ std::vector<Declaration> DeclarationTable::build() {
       Out.push_back(std::move(*D));
   }
   for (const auto &[F, Node] : Results) {
-    TypeLoc Result = F->getFunctionTypeLoc() ? F->getFunctionTypeLoc().getReturnLoc() : TypeLoc();
+    const TypeSourceInfo *Converts = isa<CXXConversionDecl>(F) ? F->getNameInfo().getNamedTypeInfo() : nullptr;
+    TypeLoc Result = Converts ? Converts->getTypeLoc() : F->getFunctionTypeLoc() ? F->getFunctionTypeLoc().getReturnLoc() : TypeLoc();
     const bool Owner = !Graph.facts(Node).Owns.empty();
     TypeLoc Name = !Result ? TypeLoc() : Owner ? ownerTypeName(Result) : pointeeName(Result);
     bool Free = Name && (!Name.getAs<SubstTemplateTypeParmTypeLoc>() || !Graph.madeFor(F).empty());
@@ -229,6 +230,11 @@ std::vector<Declaration> DeclarationTable::build() {
     std::optional<Range> Begin = View.range(F->getBeginLoc()), FunctionName = View.range(F->getLocation());
     if (!Begin) // __device__ and its kind are macros
       Begin = R;
+    if (Converts && FunctionName) { // the type stands behind `operator`, and is the name
+      const unsigned Type = skipBlank(View.buffer(), FunctionName->End), Star = R ? skipBlank(View.buffer(), endOfSpecifiers(View.buffer(), R->End)) : 0;
+      Begin = Range{Type, Type};
+      FunctionName = Range{Star + 1, Star + 1};
+    }
     if (!R || !FunctionName || Name.getAs<AutoTypeLoc>()) {
       Graph.refuse(Node, F->getLocation(), "the result type of '" + F->getNameAsString() + "' cannot be respelled");
       continue;

@@ -115,7 +115,7 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
   const FunctionDecl *Callee = Call->getDirectCallee(), *Definition = nullptr;
   if (!Callee || !Callee->hasBody(Definition))
     return;
-  std::string Names, Guessed, Drawn, Below;
+  std::string Names, Guessed, Drawn, Below, Ranged;
   auto addTo = [](std::string &List, const std::string &More) { List += (List.empty() || More.empty() ? "" : ", ") + More; };
   for (unsigned I = 0; I < std::min(Call->getNumArgs(), Definition->getNumParams()); ++I)
     for (const GivenPointer &Given : givenPointers(Definition->getParamDecl(I), Call->getArg(I), Host, Facts, Context)) {
@@ -132,6 +132,7 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
       }
       addTo(Below, addFillsByExtent(P, Fills, Facts, Context));
       addTo(Drawn, addFillsByOrigin(P, IndexOrigin::Drawn, Fills, Host, Values, Facts, Context));
+      addTo(Ranged, addFillsByRange(P, Fills, Values, Facts, Context));
       if (Fills.empty())
         continue;
       for (Fill &F : Fills)
@@ -147,6 +148,8 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
     Site.L.Notes.push_back("integers in " + Drawn + " follow from random numbers or are copied one by one: they are in no order");
   if (!Below.empty())
     Site.L.Notes.push_back("integers in " + Below + " are any subscripts of the arrays that they are subscripts of");
+  if (!Ranged.empty())
+    Site.L.Notes.push_back("integers in " + Ranged + " are as likely to be any that the program gives them");
 }
 
 } // namespace restride

@@ -1,6 +1,7 @@
 #include "analysis/program/OriginFills.h"
 
 #include "analysis/program/IndexOrigin.h"
+#include "analysis/program/MemberRange.h"
 
 #include "clang/AST/ExprCXX.h"
 
@@ -107,6 +108,16 @@ std::string addFillsByExtent(const ValueDecl *P, std::vector<Fill> &Known, const
     Known.back().Bytes = unsigned(Bytes);
     Names = "'" + P->getName().str() + "'";
   }
+  return Names;
+}
+
+std::string addFillsByRange(const ValueDecl *P, std::vector<Fill> &Known, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
+  constexpr uint64_t Small = 1 << 12, Near = 1 << 6; // of a table of few entries all lie near each other
+  std::string Names;
+  forUnknown(P, Known, Context, [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
+    const std::optional<uint64_t> Largest = largestGiven(F, Values, Facts, Context);
+    return Largest && *Largest < (Facts.Subscripts.count(F->getLocation().getRawEncoding()) ? Near : Small) ? std::optional(below(*Largest + 1, RecordBytes)) : std::nullopt;
+  }, Names);
   return Names;
 }
 

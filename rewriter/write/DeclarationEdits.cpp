@@ -116,8 +116,8 @@ std::vector<Edit> declarationEdits(llvm::ArrayRef<Declaration> Declarations, llv
       continue;
     }
     if (Same) {
-      // An unnamed parameter has nothing behind its type; a function's result has the function's name.
-      bool Unnamed = llvm::StringRef(",)").contains(Source.substr(D.Declarators.back().Text.End).take_front(1)) &&
+      // An unnamed parameter has nothing behind its type, and `operator P *` its parentheses; a function's result has the function's name.
+      bool Unnamed = llvm::StringRef(",()").contains(Source.substr(D.Declarators.back().Text.End).take_front(1)) &&
                      D.Declarators.front().Name.Begin == D.Declarators.front().Name.End && First->L.handleIsStruct();
       std::string Type = specifiers(D, *First, Source);
       Pieces With{Unnamed ? llvm::StringRef(Type).rtrim().str() : Type};
