@@ -338,7 +338,10 @@ private:
     for (const ParmVarDecl *P : F->parameters())
       if (std::optional<NodeId> Node = Graph.node(P))
         Graph.refuse(*Node, E->getExprLoc(), "'" + F->getNameAsString() + "' is used as a function pointer");
-    Graph.functions()[Graph.owner(F)].Fixed = "is used as a function pointer";
+    // A static method that says nothing of the array stays in the class that is written for the records alone.
+    const bool Tracked = Graph.result(F) || llvm::any_of(F->parameters(), [&](const ParmVarDecl *P) { return Graph.node(P).has_value(); });
+    if (Tracked || Graph.owner(F) == Graph.function(F))
+      Graph.functions()[Graph.owner(F)].Fixed = "is used as a function pointer";
   }
 
   Unit &U;

@@ -499,6 +499,54 @@ TEST(HostFills, followPointersThroughFunctions) {
   EXPECT_EQ(at(P.Launches[0], 4 * 21), 42);
 }
 
+TEST(HostFills, areBelowWhatTheProgramGivesThem) {
+  const std::string Types = R"(
+    enum Kind { Idle, Busy, Done };
+    struct R { int id; short from, to, len; unsigned char seats; Kind kind; unsigned mixed; };
+    typedef R E;
+    __device__ unsigned min(unsigned a, unsigned b) { return b < a ? b : a; }
+    __device__ unsigned mix(unsigned k) { k ^= k >> 16; k *= 0x7feb352du; return k; }
+  )";
+  // The number that members lie below, by name; none: nothing is known.
+  auto belowIn = [&](const std::string &Body) {
+    Program P = programOf(std::string(Head) + Types + R"(
+      __global__ void k(E *p, unsigned b) {
+        E &r = p[b];
+        unsigned h = mix(b);
+        int len = r.len;
+        )" + Body + R"(
+      }
+      int main(int argc, char **argv) {
+        int n = argc > 1 ? atoi(argv[1]) : 1000;
+        std::vector<E> h(n);
+        for (int i = 0; i < n; ++i) h[i].len = (short)(4 + i % 13);
+        E *d;
+        cudaMalloc((void **)&d, n * sizeof(E));
+        cudaMemcpy(d, h.data(), n * sizeof(E), cudaMemcpyHostToDevice);
+        for (unsigned t = 0; t < 10; ++t) k<<<4, 256>>>(d, t);
+      })");
+    std::map<uint64_t, int64_t> Out;
+    EXPECT_EQ(P.Launches.size(), 1u);
+    if (!P.Launches.empty() && !P.Launches[0].Fills.empty())
+      for (const Fill &F : P.Launches[0].Fills[0])
+        if (F.Below)
+          Out[F.Begin] = F.value({0});
+    return Out;
+  };
+  constexpr uint64_t From = 4, To = 6, Seats = 10, Kind = 12, Mixed = 16;
+  auto L = belowIn("r.from = (short)(h % (unsigned)len); r.to = (short)(r.from + 1 + (h >> 11) % (unsigned)(len - r.from)); r.seats = 1 + h % 4;");
+  EXPECT_EQ(L[From], 16) << "lengths are 4 to 16";
+  EXPECT_EQ(L[To], 16 + 16);
+  EXPECT_EQ(L[Seats], 5);
+  L = belowIn("r.kind = h & 1 ? Busy : r.kind == Busy ? Done : Idle; r.mixed = h >> 24; r.seats = min(h, 9u);");
+  EXPECT_EQ(L[Kind], 3);
+  EXPECT_EQ(L[Mixed], 256);
+  EXPECT_EQ(L[Seats], 10);
+  // What grows, is as large as it may be, or is changed in another way.
+  L = belowIn("r.from = h; r.to = r.to + 1; ++r.seats; r.mixed = h;");
+  EXPECT_TRUE(L.empty());
+}
+
 TEST(HostFills, ofPointersInStructs) {
   auto launchWith = [](const std::string &Make, const std::string &Body = "") {
     Program P = programOf(std::string(Head) + R"(

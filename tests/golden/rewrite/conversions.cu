@@ -1,4 +1,5 @@
-// Classes that convert to the pointer that they hold: to pass one on is to pass the pointer.
+// Classes that convert to the pointer that they hold: to pass one on is to pass the pointer. A static method of theirs
+// may be kept in a variable.
 // RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/in.cu
 // RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
 // RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
@@ -21,6 +22,10 @@ template <typename T> struct Buffer {
   ~Buffer() { cudaFree(ptr); }
   Buffer(const Buffer &) = delete;
   operator T *() const { return ptr; }
+  static void must(cudaError_t e) {
+    if (e != cudaSuccess)
+      std::printf("%s\n", cudaGetErrorString(e));
+  }
 };
 // SOA: template <> struct Buffer<P> {
 // SOA: operator PSoA() const { return ptr; }
@@ -49,11 +54,12 @@ int main() {
   int n = 64;
   std::vector<P> h(n, P{1, 2});
   Buffer<P> d(h);
+  auto must = Buffer<P>::must;
   View view{d};
   // SOA: View view{d};
   k<<<1, n>>>(d, view, n);
   // SOA: k<<<1, n>>>(d, view, n);
-  cudaMemcpy(h.data(), d, n * sizeof(P), cudaMemcpyDeviceToHost);
-  // SOA: PSoA_memcpy(h.data(), d, n * sizeof(P), cudaMemcpyDeviceToHost);
+  must(cudaMemcpy(h.data(), d, n * sizeof(P), cudaMemcpyDeviceToHost));
+  // SOA: must(PSoA_memcpy(h.data(), d, n * sizeof(P), cudaMemcpyDeviceToHost));
   std::printf("%g\n", h[3].x);
 }
