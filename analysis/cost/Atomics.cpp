@@ -16,8 +16,8 @@ using namespace llvm;
 
 namespace restride::cost {
 
-/// A word that several lanes mean, against the next sector: 3.47 cycles for 1.55.
-static constexpr double SameWord = 2.24;
+/// Operations that one on a word takes as long as, where the next one waits for its sum: 3.1 cycles for 1.55, floats only.
+static constexpr double SameWord = 2;
 
 /// ptxas lets one lane do it for all of its warp: not floats, whose sums depend on the order.
 static bool isJoined(const ptx::Instruction &I) {
@@ -55,19 +55,17 @@ double sharedAtomicCycles(const ptx::Instruction &I, const ptx::Request &R) {
 
 double atomicOperations(const ptx::Instruction &I, const ptx::Request &R) {
   const auto Lanes = lanesByAddress(R);
+  if (Lanes.size() <= 1 && isJoined(I))
+    return double(Lanes.size());
   SmallDenseMap<uint64_t, unsigned, 32> InSector; // the most of any address
-  unsigned Most = 0;
   for (auto [Address, Count] : Lanes) {
     unsigned &Sector = InSector[Address / SectorBytes];
     Sector = std::max(Sector, Count);
-    Most = std::max(Most, Count);
   }
-  if (Lanes.size() <= 1 && isJoined(I))
-    return double(Lanes.size());
   double Operations = 0;
   for (auto [Sector, Count] : InSector)
     Operations += Count;
-  return Most > 1 ? std::max(Operations, SameWord * Most) : Operations;
+  return Operations;
 }
 
 double atomicLines(ArrayRef<std::vector<uint64_t>> Lines) {
@@ -96,10 +94,48 @@ double busiestSlice(double Lines) {
 
 namespace {
 
-/// What goes to one array.
+/// What the warps that are looked at ask of one array.
 struct OfArray {
   std::vector<std::vector<uint64_t>> Lines; ///< by warp, ascending
   double Sectors = 0;
+};
+
+/// Lanes that add floats, by warp and word.
+class FloatWords {
+public:
+  void add(const ptx::Request &R) {
+    for (uint32_t Rest = R.Mask; Rest; Rest &= Rest - 1)
+      ++Now[R.Address[unsigned(std::countr_zero(Rest))]];
+    All += std::popcount(R.Mask);
+  }
+  void endWarp() {
+    if (!Now.empty())
+      Warps.push_back(std::exchange(Now, {}));
+  }
+  /// Those of them that mean the word that most mean: the share of pairs, of lanes of different warps, that mean the same.
+  double hottest() const {
+    double Same = 0, Pairs = 0;
+    for (size_t A = 0; A < Warps.size(); ++A)
+      for (size_t B = 0; B < A; ++B) {
+        Pairs += lanesOf(Warps[A]) * lanesOf(Warps[B]);
+        for (auto [Word, Lanes] : Warps[A])
+          if (const auto At = Warps[B].find(Word); At != Warps[B].end())
+            Same += double(Lanes) * At->second;
+      }
+    return Pairs > 0 ? Same / Pairs * All : 0;
+  }
+
+private:
+  static double lanesOf(const std::map<uint64_t, unsigned> &Words) {
+    double Out = 0;
+    for (auto [Word, Lanes] : Words)
+      Out += Lanes;
+    return Out;
+  }
+
+  std::map<uint64_t, unsigned> Now;
+  std::vector<std::map<uint64_t, unsigned>> Warps;
+  double All = 0;
 };
 
 } // namespace
@@ -112,20 +148,27 @@ double busiestSlice(const ptx::Function &F, const WarpRunner &Runner, uint64_t B
   Limits.MaxRequests = 100;
   const uint64_t Window = std::min(BlocksAtATime, Runner.blocks()), First = (Runner.blocks() - Window) / 2;
   std::map<uint64_t, OfArray> Arrays;
-  double Sectors = 0;
+  FloatWords Floats;
+  double Sectors = 0, Operations = 0;
   for (uint64_t K = 1; K <= Warps; ++K) {
     const uint64_t Block = First + scattered(K) % Window;
     const unsigned Warp = scattered(K + Warps) % Runner.warpsPerBlock();
-    const WarpFootprint W = Runner.footprint(Block, Warp, Limits);
     std::map<uint64_t, std::vector<uint64_t>> Lines;
-    for (const RequestFootprint &R : W.Requests)
-      if (isAtomic(F.Body[R.Instruction]))
-        for (const SectorTouch &T : W.touches(R)) {
-          const uint64_t Array = T.Sector * SectorBytes >> ptx::RangeBits;
-          Lines[Array].push_back(lineOf(T.Sector));
-          ++Arrays[Array].Sectors;
-          ++Sectors;
-        }
+    for (const ptx::Request &R : Runner.run(Block, Warp, Limits).Requests) {
+      const ptx::Instruction &I = F.Body[R.Instruction];
+      if (!isAtomic(I) || R.Mem != ptx::Space::Global)
+        continue;
+      for (const SectorTouch &T : sectorsOf(R, I.accessBytes())) {
+        const uint64_t Array = T.Sector * SectorBytes >> ptx::RangeBits;
+        Lines[Array].push_back(lineOf(T.Sector));
+        ++Arrays[Array].Sectors;
+        ++Sectors;
+      }
+      Operations += atomicOperations(I, R);
+      if (I.Ty.K == ptx::Type::Float)
+        Floats.add(R);
+    }
+    Floats.endWarp();
     for (auto &[Array, Here] : Lines) {
       sortOnce(Here);
       Arrays[Array].Lines.push_back(std::move(Here));
@@ -136,7 +179,7 @@ double busiestSlice(const ptx::Function &F, const WarpRunner &Runner, uint64_t B
   double Busiest = Mean;
   for (const auto &[Array, Of] : Arrays)
     Busiest = std::max(Busiest, std::lerp(Mean, busiestSlice(atomicLines(Of.Lines)), Of.Sectors / Sectors));
-  return Busiest;
+  return Operations > 0 ? std::max(Busiest, SameWord * Floats.hottest() / Operations) : Busiest;
 }
 
 } // namespace restride::cost

@@ -16,7 +16,7 @@ bool isSharedAtomic(const ptx::Instruction &I);
 double sharedAtomicCycles(const ptx::Instruction &I, const ptx::Request &R);
 
 /// Operations on sectors that L2 makes of one request. Those of a sector wait for each other only where lanes mean the
-/// same word, and then for longer.
+/// same word.
 double atomicOperations(const ptx::Instruction &I, const ptx::Request &R);
 
 /// Lines that the atomics of many warps go to, from those that some warps, each with
@@ -26,7 +26,8 @@ double atomicLines(llvm::ArrayRef<std::vector<uint64_t>> Lines);
 /// Share of evenly spread operations on \p Lines that goes to the slice of L2 that gets most.
 double busiestSlice(double Lines);
 
-/// The same of the atomics of blocks that run at a time, \p BlocksAtATime of the whole GPU; each array by itself. 0: there are none.
+/// The same of the atomics of blocks that run at a time, \p BlocksAtATime of the whole GPU; each array by itself. More than
+/// that where floats are added to few words, and each sum waits for the one before. 0: there are none.
 double busiestSlice(const ptx::Function &F, const WarpRunner &Runner, uint64_t BlocksAtATime);
 
 } // namespace restride::cost

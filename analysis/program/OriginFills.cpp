@@ -112,11 +112,13 @@ std::string addFillsByExtent(const ValueDecl *P, std::vector<Fill> &Known, const
 }
 
 std::string addFillsByRange(const ValueDecl *P, std::vector<Fill> &Known, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
-  constexpr uint64_t Small = 1 << 12, Near = 1 << 6; // of a table of few entries all lie near each other
+  constexpr uint64_t Small = 1 << 12;
   std::string Names;
   forUnknown(P, Known, Context, [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
+    if (!Facts.Bounds.count(F->getLocation().getRawEncoding()))
+      return std::nullopt;
     const std::optional<uint64_t> Largest = largestGiven(F, Values, Facts, Context);
-    return Largest && *Largest < (Facts.Subscripts.count(F->getLocation().getRawEncoding()) ? Near : Small) ? std::optional(below(*Largest + 1, RecordBytes)) : std::nullopt;
+    return Largest && *Largest < Small ? std::optional(below(*Largest + 1, RecordBytes)) : std::nullopt;
   }, Names);
   return Names;
 }

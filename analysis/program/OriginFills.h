@@ -16,7 +16,7 @@ std::string addFillsByOrigin(const clang::ValueDecl *P, IndexOrigin Which, std::
 /// The same for the integers, of records or of a plain array, that are subscripts of arrays with an extent.
 std::string addFillsByExtent(const clang::ValueDecl *P, std::vector<Fill> &Known, const UnitFacts &Facts, clang::ASTContext &Context);
 
-/// The same for the integers of records that are never given a number beyond a small one, of subscripts a smaller one.
+/// The same for the integers of records that loops begin with or go up to, and that are never given a number beyond a small one.
 std::string addFillsByRange(const clang::ValueDecl *P, std::vector<Fill> &Known, const Evaluator &Values, const UnitFacts &Facts, clang::ASTContext &Context);
 
 /// What stands for the integers of the plain array \p Source, which a kernel finds behind \p P, if they lie near their places.

@@ -240,7 +240,7 @@ TEST(Throughput, AtomicsOnOneAddressWaitForEachOther) {
   ASSERT_GT(AtomicCycles, 0);
   // One for each warp, one for each lane, and as many addresses as lanes.
   EXPECT_NEAR(scoreOf(with("atom.global.add.u32 %r6, [%rd6], 1;")).Kernels[0].Parts.L2, Warps * AtomicCycles, 0.1 * Warps * AtomicCycles);
-  EXPECT_NEAR(scoreOf(with("atom.global.add.f32 %f2, [%rd6], %f1;")).Kernels[0].Parts.L2, 32 * 2.24 * Warps * AtomicCycles, 0.1 * 72 * Warps * AtomicCycles);
+  EXPECT_NEAR(scoreOf(with("atom.global.add.f32 %f2, [%rd6], %f1;")).Kernels[0].Parts.L2, 32 * 2 * Warps * AtomicCycles, 0.1 * 72 * Warps * AtomicCycles);
   EXPECT_LT(scoreOf(with("atom.global.add.u32 %r6, [%rd8], 1;")).Kernels[0].Parts.L2, 3 * Without);
 }
 
