@@ -22,8 +22,8 @@ static std::vector<std::pair<uint64_t, unsigned>> otherWarps(const WarpRunner &R
   uint64_t Blocks = Runner.blocks(), Warps = Runner.warpsPerBlock();
   std::vector<std::pair<uint64_t, unsigned>> Others;
   if (First.Requests.size() < 200) // averages out the randomness of gathers
-    for (unsigned K = 1; K < 4; ++K)
-      Others.push_back({(Blocks / 2 + 7 * K) % Blocks, (1 + K) % Warps});
+    for (unsigned K = 1; K < 4; ++K) // the first of a block does what one warp does for all
+      Others.push_back({(Blocks / 2 + 7 * K) % Blocks, K < 3 ? (1 + K) % Warps : 0});
   else // triangular loops differ over the grid
     Others = {{Blocks / 8, 0}, {Blocks - 1 - Blocks / 8, Warps - 1}};
   return Others;
@@ -60,16 +60,18 @@ public:
   void run(uint64_t Block, unsigned Warp) {
     // The first warp shows the accesses, the others how often loops run.
     Traces.push_back(Runner.run(Block, Warp, atMost(Traces.empty() ? 3000 : 500)));
+    IsFirst.push_back(Warp == 0);
     S.Footprints.push_back(Runner.footprint(Traces.back(), Block, Warp));
   }
 
   Sample take() {
     S.Notes = S.Flow.Warnings;
     S.PerInstruction.resize(F.Body.size());
-    for (auto [T, Touched] : zip_equal(Traces, S.Footprints)) {
+    const std::vector<double> Shares = shares();
+    for (auto [T, Touched, Share] : zip_equal(Traces, S.Footprints, Shares)) {
       profileRequests(F, T, Touched, S.PerInstruction);
       S.Cut |= T.Truncated || any_of(T.Loops, [](const ptx::LoopTrips &L) { return L.True > L.Executed; });
-      S.RequestsPerWarp += double(T.Requests.size()) / Traces.size();
+      S.RequestsPerWarp += double(T.Requests.size()) * Share;
       for (const std::string &W : T.Warnings)
         if (!is_contained(S.Notes, W))
           S.Notes.push_back(W);
@@ -80,7 +82,7 @@ public:
     if (none_of(S.PerInstruction, [](const AccessProfile &P) { return P.Requests > 0; }))
       S.Notes.push_back("no access to memory was seen in the warps that were looked at: all layouts cost the same");
     auto Pointers = map_to_vector(Traces, [](const ptx::WarpTrace &T) { return &T; });
-    S.Cfg = weightedCfg(F, S.Flow, Pointers);
+    S.Cfg = weightedCfg(F, S.Flow, Pointers, Shares);
     S.Trace = std::move(Traces.front());
     return std::move(S);
   }
@@ -90,7 +92,18 @@ public:
   std::vector<ptx::WarpTrace> Traces;
 
 private:
+  /// Of each trace in the launch. Loops may be of any length in a few long ones, which count the same for that reason.
+  std::vector<double> shares() const {
+    const double Count = double(Traces.size()), First = double(llvm::count(IsFirst, true)), InBlock = Runner.warpsPerBlock();
+    std::vector<double> Out(Traces.size(), 1 / Count);
+    if (Count > 3 && First > 0 && First < Count && InBlock > 1)
+      for (auto [Share, Is] : zip_equal(Out, IsFirst))
+        Share = Is ? 1 / InBlock / First : (1 - 1 / InBlock) / (Count - First);
+    return Out;
+  }
+
   Sample S;
+  std::vector<bool> IsFirst; ///< in its block, by trace
 };
 
 } // namespace

@@ -67,6 +67,12 @@ static double turnarounds(const RegularTraffic &Near) {
   return 1 + PerRoot * Mixed * Mixed * (std::sqrt(std::max(2.0, Near.Regions) - 1) - 1);
 }
 
+/// It is run once all trips of a loop are done.
+static bool followsLoop(unsigned Instruction, const ptx::ControlFlow &Flow) {
+  const unsigned Block = Flow.blockOf(Instruction);
+  return Flow.LoopOf[Block] < 0 && any_of(Flow.Loops, [&](const ptx::Loop &L) { return Flow.dominates(L.Header, Block); });
+}
+
 WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, const DramTraffic &D, const Gpu &G) {
   WarpDemand W;
   W.Slots = issueDemand(F, S, G);
@@ -76,6 +82,7 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
     W.TagPasses += S.weight(I) * P.TagPasses;
     W.BankCycles += S.weight(I) * P.BankCycles;
     W.Atomics += S.weight(I) * P.Atomics;
+    W.LastAtomics += P.Atomics > 0 && followsLoop(I, S.Flow) ? S.weight(I) * P.Atomics : 0;
     Stores |= F.Body[I].isStore() && P.Requests > 0 && F.Body[I].Mem != ptx::Space::Shared;
     if (const AccessReuse &A = R.PerInstruction[I]; A.Requests > 0) {
       W.L2Sectors += S.weight(I) * A.MissSectors / A.Requests;
@@ -127,17 +134,22 @@ static double l2ReadCycles(const WarpDemand &W, const Gpu &G) {
   return W.L2Requests * Request + W.L2Sectors * (Alone - Request);
 }
 
+/// Cycles of \p Atomics of each warp of a wave, which all SMs wait for.
+static double atomicCycles(double Atomics, const Wave &Wave, unsigned WarpsPerBlock, const Gpu &G) {
+  return Wave.Mean * WarpsPerBlock * Atomics * G.Sms * G.AtomicCycles;
+}
+
 Terms waveTerms(const WarpDemand &W, const Wave &Wave, unsigned WarpsPerBlock, const Gpu &G) {
   // L2 and DRAM are shared, and serve the few SMs of a small grid faster, up to what the port of one takes.
   double Warps = Wave.Blocks * WarpsPerBlock, Share = Wave.Mean / Wave.Blocks;
   Terms T;
   T.Issue = W.Slots * Warps / G.Schedulers;
   T.L1 = std::max(W.TagPasses, W.BankCycles) * Warps;
-  // Data to L2 and data from it pass each other; for atomics all SMs wait for the slice that gets most.
+  // Data to L2 and data from it pass each other; for atomics the slice that gets most counts.
   double Read = std::max(Share * l2ReadCycles(W, G), W.L2Sectors * SectorBytes / PortBytesRead);
   double Written = W.StorePackets * std::max(Share * G.StoreSectorCycles, SectorBytes / PortBytesWritten) +
                    Share * W.Conflicts * G.ConflictSectorCycles;
-  T.L2 = Warps * overlapped(overlapped(Read, Written, G.PNorm), Share * W.Atomics * G.Sms * G.AtomicCycles, G.PNorm);
+  T.L2 = overlapped(Warps * overlapped(Read, Written, G.PNorm), atomicCycles(W.Atomics, Wave, WarpsPerBlock, G), G.PNorm);
   // Addresses are translated while others wait for their data.
   double Random = std::max(W.RandomHits * G.RandomHitCycles + W.RandomCycles, W.Translations * G.TranslationCycles);
   T.Dram = Share * Warps * (W.DramCycles + Random + W.FillShare * W.StorePackets * G.StoreSectorCycles);
@@ -185,6 +197,15 @@ static double packetsSent(const WarpDemand &W, const Wave &Wave, unsigned WarpsP
   return W.StorePackets + Share * (W.BusyPackets - W.StorePackets);
 }
 
+/// Further cycles where all blocks of the last wave are through with their loops at a time, and then wait for each other's
+/// atomics: nothing is left that these could overlap with.
+static double atomicsAtTheEnd(const WarpDemand &W, const Wave &Last, unsigned WarpsPerBlock, const Gpu &G) {
+  WarpDemand Before = W;
+  Before.Atomics -= W.LastAtomics;
+  const double Alone = join(waveTerms(Before, Last, WarpsPerBlock, G), G.PNorm) + atomicCycles(W.LastAtomics, Last, WarpsPerBlock, G);
+  return std::min(1.0, Last.Times) * (Alone - join(waveTerms(W, Last, WarpsPerBlock, G), G.PNorm));
+}
+
 static KernelCost costAsGiven(const ptx::Module &M, const Code &Kernel, const KernelLaunch &L, const Gpu &G,
                               WeightedCfg *Cfg, bool &Walks) {
   const ptx::Function &F = Kernel.F;
@@ -214,7 +235,9 @@ static KernelCost costAsGiven(const ptx::Module &M, const Code &Kernel, const Ke
   DramTraffic D = dramTraffic(F, Runner, S, R, G, L.Facts, std::max(1.0, double(L.Calls)), Limits);
 
   WarpDemand W = warpDemand(F, S, R, D, G);
-  W.Atomics *= busiestSlice(F, Runner, Resident * uint64_t(G.Sms));
+  const double Busiest = busiestSlice(F, Runner, Resident * uint64_t(G.Sms));
+  W.Atomics *= Busiest;
+  W.LastAtomics *= Busiest;
   std::vector<double> Latency = loadLatencies(F, R, D, G);
   std::vector<double> Paths = criticalPaths(F, S.Flow, Latency, G);
   for (CfgNode &N : S.Cfg.Nodes)
@@ -231,6 +254,7 @@ static KernelCost costAsGiven(const ptx::Module &M, const Code &Kernel, const Ke
     K.Parts.Dram += Each.Times * T.Dram;
     K.Parts.Latency += Each.Times * T.Latency;
   }
+  K.Cycles += atomicsAtTheEnd(W, Waves.back(), O.WarpsPerBlock, G);
   K.BoundBy = boundBy(K.Parts);
   K.Cycles += G.LaunchCycles;
   K.Resident = residency(O, Runner.blocks(), G);

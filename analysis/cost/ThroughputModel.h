@@ -20,6 +20,7 @@ struct WarpDemand {
   double BusyPackets = 0;    ///< the same while the port to L2 is busy
   double Conflicts = 0;      ///< sectors written to lines that are being fetched; one in part from DRAM is 1
   double Atomics = 0;        ///< operations of the slice of L2 that gets most
+  double LastAtomics = 0;    ///< those of them that follow the loops
   double DramBytes = 0;      ///< of regular accesses, read and written
   double DramCycles = 0;     ///< of an SM, that they take
   double RandomHits = 0;     ///< sectors of random accesses that are in L2

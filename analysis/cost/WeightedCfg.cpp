@@ -135,7 +135,7 @@ static void noteExtremes(WeightedCfg &G) {
   }
 }
 
-WeightedCfg weightedCfg(const ptx::Function &F, const ptx::ControlFlow &C, ArrayRef<const ptx::WarpTrace *> Traces) {
+WeightedCfg weightedCfg(const ptx::Function &F, const ptx::ControlFlow &C, ArrayRef<const ptx::WarpTrace *> Traces, ArrayRef<double> Shares) {
   WeightedCfg G;
   for (unsigned L = 0; L < C.Loops.size(); ++L)
     G.Loops.push_back(averageLoop(F, C, L, Traces));
@@ -145,8 +145,8 @@ WeightedCfg weightedCfg(const ptx::Function &F, const ptx::ControlFlow &C, Array
     CfgNode &N = G.Nodes[B];
     N.Block = B;
     N.Loop = C.LoopOf[B];
-    for (const std::vector<double> &OfWarp : Weights)
-      N.Weight += OfWarp[B] / Traces.size();
+    for (size_t T = 0; T < Weights.size(); ++T)
+      N.Weight += Weights[T][B] * (Shares.empty() ? 1.0 / double(Traces.size()) : Shares[T]);
   }
   for (unsigned L = 0; L < G.Loops.size(); ++L)
     assumeTrips(G, C, L, Traces);

@@ -39,11 +39,11 @@ struct WeightedCfg {
   double total() const;
 };
 
-/// Weights from executed warps, averaged. Execution cuts counted loops short and
+/// Weights from executed warps, averaged by \p Shares, or evenly where there are none. Execution cuts counted loops short and
 /// reports their true trips; a branch on loaded data took half of the lanes, so
 /// that a warp executes a side of it with probability 1 - (1 - p)^32.
 WeightedCfg weightedCfg(const ptx::Function &F, const ptx::ControlFlow &C,
-                        llvm::ArrayRef<const ptx::WarpTrace *> Traces);
+                        llvm::ArrayRef<const ptx::WarpTrace *> Traces, llvm::ArrayRef<double> Shares = {});
 
 /// One line per loop and node, for tests and people.
 std::string dump(const ptx::Function &F, const ptx::ControlFlow &C, const WeightedCfg &G);
