@@ -3,6 +3,7 @@
 
 #include "analysis/cost/SortedNumbers.h"
 #include "ptx/execute/AddressMap.h"
+#include "ptx/flow/Varying.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -19,14 +20,21 @@ namespace restride::cost {
 /// Operations that one on a word takes as long as, where the next one waits for its sum: 3.1 cycles for 1.55, floats only.
 static constexpr double SameWord = 2;
 
-/// ptxas lets one lane do it for all of its warp: not floats, whose sums depend on the order.
-static bool isJoined(const ptx::Instruction &I) {
-  StringRef M = I.Mnemonic;
-  return I.Ty.K != ptx::Type::Float && !M.contains(".cas") && !M.contains(".exch");
-}
-
 bool isAtomic(const ptx::Instruction &I) {
   return (I.Op == ptx::Opcode::Atom || I.Op == ptx::Opcode::Red) && I.Mem != ptx::Space::Shared;
+}
+
+BitVector joinedAtomics(const ptx::Function &F) {
+  BitVector Out(unsigned(F.Body.size()));
+  if (none_of(F.Body, isAtomic))
+    return Out;
+  const BitVector Varying = ptx::varyingRegisters(F);
+  for (auto [Index, I] : enumerate(F.Body)) {
+    const StringRef M = I.Mnemonic;
+    if (isAtomic(I) && I.Ty.K != ptx::Type::Float && !M.contains(".cas") && !M.contains(".exch") && I.Addr)
+      Out[unsigned(Index)] = I.Addr->Reg < 0 || !Varying[unsigned(I.Addr->Reg)];
+  }
+  return Out;
 }
 
 static SmallDenseMap<uint64_t, unsigned, 32> lanesByAddress(const ptx::Request &R) {
@@ -53,9 +61,9 @@ double sharedAtomicCycles(const ptx::Instruction &I, const ptx::Request &R) {
   return Begin + Most * (Wide ? WideRound : Round);
 }
 
-double atomicOperations(const ptx::Instruction &I, const ptx::Request &R) {
+double atomicOperations(const ptx::Request &R, bool Joined) {
   const auto Lanes = lanesByAddress(R);
-  if (Lanes.size() <= 1 && isJoined(I))
+  if (Joined)
     return double(Lanes.size());
   SmallDenseMap<uint64_t, unsigned, 32> InSector; // the most of any address
   for (auto [Address, Count] : Lanes) {
@@ -148,6 +156,7 @@ double busiestSlice(const ptx::Function &F, const WarpRunner &Runner, uint64_t B
   Limits.MaxRequests = 100;
   const uint64_t Window = std::min(BlocksAtATime, Runner.blocks()), First = (Runner.blocks() - Window) / 2;
   std::map<uint64_t, OfArray> Arrays;
+  const BitVector Joined = joinedAtomics(F);
   FloatWords Floats;
   double Sectors = 0, Operations = 0;
   for (uint64_t K = 1; K <= Warps; ++K) {
@@ -164,7 +173,7 @@ double busiestSlice(const ptx::Function &F, const WarpRunner &Runner, uint64_t B
         ++Arrays[Array].Sectors;
         ++Sectors;
       }
-      Operations += atomicOperations(I, R);
+      Operations += atomicOperations(R, Joined[R.Instruction]);
       if (I.Ty.K == ptx::Type::Float)
         Floats.add(R);
     }

@@ -3,6 +3,8 @@
 
 #include "analysis/cost/Footprint.h"
 
+#include "llvm/ADT/BitVector.h"
+
 namespace restride::cost {
 
 /// Of global memory.
@@ -15,9 +17,13 @@ bool isSharedAtomic(const ptx::Instruction &I);
 /// compare-and-swap, that goes round once for each lane that means the same word.
 double sharedAtomicCycles(const ptx::Instruction &I, const ptx::Request &R);
 
+/// The atomics of \p F, by index in its body, that one lane does for all of its warp: ptxas sees that these have one address.
+/// No floats, whose sums depend on the order.
+llvm::BitVector joinedAtomics(const ptx::Function &F);
+
 /// Operations on sectors that L2 makes of one request. Those of a sector wait for each other only where lanes mean the
 /// same word.
-double atomicOperations(const ptx::Instruction &I, const ptx::Request &R);
+double atomicOperations(const ptx::Request &R, bool Joined);
 
 /// Lines that the atomics of many warps go to, from those that some warps, each with
 /// ascending \p Lines, have in common. Infinite where they have none.

@@ -32,6 +32,7 @@ static std::vector<std::pair<uint64_t, unsigned>> otherWarps(const WarpRunner &R
 /// \p Touched: the footprint of \p T.
 static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, const WarpFootprint &Touched,
                             std::vector<AccessProfile> &Profile) {
+  const BitVector Joined = joinedAtomics(F);
   const RequestFootprint *Next = Touched.Requests.data(); // shared memory has none
   for (const ptx::Request &R : T.Requests) {
     const ptx::Instruction &I = F.Body[R.Instruction];
@@ -44,7 +45,7 @@ static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, con
     if (R.Mem == ptx::Space::Shared)
       continue;
     if (isAtomic(I))
-      P.Atomics += atomicOperations(I, R);
+      P.Atomics += atomicOperations(R, Joined[R.Instruction]);
     ArrayRef<SectorTouch> S = Touched.touches(*Next++);
     P.Sectors += S.size();
     P.TagPasses += tagPassesOf(S);

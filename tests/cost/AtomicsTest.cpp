@@ -28,19 +28,15 @@ ptx::Request lanes(unsigned Sharing, uint64_t Stride = 4) {
 }
 
 TEST(Atomics, OperationsAreSectorsOrLanesOfAWord) {
-  const ptx::Instruction Integer = add(ptx::Type::Unsigned), Real = add(ptx::Type::Float);
-  EXPECT_EQ(atomicOperations(Integer, lanes(1)), 4);
-  EXPECT_EQ(atomicOperations(Real, lanes(1)), 4);
-  EXPECT_EQ(atomicOperations(Integer, lanes(1, 32)), 32);
-  // One lane adds for all, except floats.
-  EXPECT_EQ(atomicOperations(Integer, lanes(32)), 1);
-  EXPECT_EQ(atomicOperations(Real, lanes(32)), 32);
+  EXPECT_EQ(atomicOperations(lanes(1), false), 4);
+  EXPECT_EQ(atomicOperations(lanes(1, 32), false), 32);
+  EXPECT_EQ(atomicOperations(lanes(32), false), 32);
+  EXPECT_EQ(atomicOperations(lanes(32), true), 1) << "one lane adds for all";
   // Two, four and eight lanes a word, in words of 32 lines that follow each other: 0.42, 0.55 and 1.07 cycles of the GPU.
-  EXPECT_EQ(atomicOperations(Integer, lanes(2)), 4);
-  EXPECT_EQ(atomicOperations(Integer, lanes(4)), 4);
-  EXPECT_EQ(atomicOperations(Integer, lanes(8)), 8);
+  EXPECT_EQ(atomicOperations(lanes(2), false), 4);
+  EXPECT_EQ(atomicOperations(lanes(4), false), 4);
+  EXPECT_EQ(atomicOperations(lanes(8), false), 8);
 }
-
 TEST(Atomics, InSharedMemoryLanesOfAWordTakeTurns) {
   auto cycles = [](ptx::Type::Kind K, unsigned Bits, unsigned Sharing) {
     ptx::Instruction I = add(K);
