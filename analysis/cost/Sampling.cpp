@@ -21,10 +21,13 @@ static ptx::ExecuteLimits atMost(uint64_t Requests) {
 static std::vector<std::pair<uint64_t, unsigned>> otherWarps(const WarpRunner &Runner, const ptx::WarpTrace &First) {
   uint64_t Blocks = Runner.blocks(), Warps = Runner.warpsPerBlock();
   std::vector<std::pair<uint64_t, unsigned>> Others;
-  if (First.Requests.size() < 200) // averages out the randomness of gathers
-    for (unsigned K = 1; K < 4; ++K) // the first of a block does what one warp does for all
-      Others.push_back({(Blocks / 2 + 7 * K) % Blocks, K < 3 ? (1 + K) % Warps : 0});
-  else // triangular loops differ over the grid
+  if (First.Requests.size() < 200) { // averages out the randomness of gathers
+    constexpr unsigned Several = 4;
+    for (unsigned K = 1; K < Several; ++K)
+      Others.push_back({(Blocks / 2 + 7 * K) % Blocks, (1 + K) % Warps});
+    if (Warps > Several) // the first of a block does what one warp does for all
+      Others.push_back({(Blocks / 2 + 7 * Several) % Blocks, 0});
+  } else // triangular loops differ over the grid
     Others = {{Blocks / 8, 0}, {Blocks - 1 - Blocks / 8, Warps - 1}};
   return Others;
 }
