@@ -83,7 +83,7 @@ int64_t Fill::value(const std::vector<uint64_t> &Trips) const {
   return V.empty() ? 0 : V.back();
 }
 
-bool isUnbounded(const std::vector<FillNode> &Nodes) {
+bool isUnbounded(llvm::ArrayRef<FillNode> Nodes) {
   std::vector<bool> Open(Nodes.size());
   for (size_t I = 0; I < Nodes.size(); ++I) {
     const FillNode &N = Nodes[I];

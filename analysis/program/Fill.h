@@ -3,6 +3,8 @@
 // so how they lie says what a gather costs.
 #pragma once
 
+#include "llvm/ADT/ArrayRef.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -59,6 +61,6 @@ bool isScattered(const Fill &F);
 
 /// The node that computes \p F's value depends on something unknown without a bound:
 /// it says nothing about the value.
-bool isUnbounded(const std::vector<FillNode> &Nodes);
+bool isUnbounded(llvm::ArrayRef<FillNode> Nodes);
 
 } // namespace restride

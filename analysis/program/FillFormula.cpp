@@ -145,6 +145,9 @@ uint32_t FillFormula::variable(const DeclRefExpr *R, unsigned Depth) {
 
 uint32_t FillFormula::operation(BinaryOperatorKind What, QualType T, uint32_t L, uint32_t R) {
   auto Not = [&](uint32_t A) { return binary(FillNode::Op::Equal, A, constant(0)); };
+  auto IsOpen = [&](uint32_t A) { return isUnbounded(llvm::ArrayRef(Nodes).take_front(A + 1)); };
+  if (BinaryOperator::isComparisonOp(What) && (IsOpen(L) || IsOpen(R))) // how often any number is zero says nothing
+    return binary(FillNode::Op::And, push({FillNode::Op::Unknown, 64, true}), constant(1));
   switch (What) {
   case BO_Add: return typed(T, FillNode::Op::Add, L, R);
   case BO_Sub: return typed(T, FillNode::Op::Sub, L, R);

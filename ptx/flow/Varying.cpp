@@ -12,8 +12,7 @@ static bool isOfThread(const Operand &Op) {
 
 /// What \p I gives differs from lane to lane, whatever its operands are.
 static bool varies(const Instruction &I) {
-  const bool Fixed = I.Mem == Space::Param || I.Mem == Space::Const;
-  return I.Op == Opcode::Atom || I.Op == Opcode::Shfl || (I.Op == Opcode::Ld && !Fixed) || I.Op == Opcode::Call;
+  return I.Op == Opcode::Atom || I.Op == Opcode::Shfl || I.Op == Opcode::Call || (I.Op == Opcode::Ld && (I.Mem == Space::Local || I.Mem == Space::Generic));
 }
 
 llvm::BitVector restride::ptx::varyingRegisters(const Function &F) {

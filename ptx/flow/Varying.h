@@ -7,8 +7,8 @@
 
 namespace restride::ptx {
 
-/// Registers that follow from the thread's number, from what is loaded (but for parameters and constants at one address)
-/// or from what other threads do. Where lanes part and meet again is not looked at.
+/// Registers that follow from the thread's number, from what other threads do, or from what is loaded from different
+/// addresses. Where lanes part and meet again is not looked at.
 llvm::BitVector varyingRegisters(const Function &F);
 
 } // namespace restride::ptx

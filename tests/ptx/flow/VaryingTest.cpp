@@ -20,7 +20,9 @@ static std::set<std::string> varying(const std::string &Body) {
 TEST(Varying, FollowsFromTheThreadsNumberAndFromData) {
   EXPECT_EQ(varying("ld.param.u64 %rd1, [p];\nmov.u32 %r1, %ctaid.x;\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\nret;"), std::set<std::string>());
   EXPECT_EQ(varying("mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ntid.x;\nadd.s32 %r3, %r1, %r2;\nadd.s32 %r4, %r2, 1;\nret;"), (std::set<std::string>{"%r1", "%r3"}));
-  EXPECT_EQ(varying("ld.param.u64 %rd1, [p];\nld.global.u32 %r1, [%rd1];\nadd.s32 %r2, %r1, 1;\nret;"), (std::set<std::string>{"%r1", "%r2"}));
+  const std::string Loads = "ld.global.u32 %r1, [%rd1];\nadd.s32 %r2, %r1, 1;\nret;";
+  EXPECT_EQ(varying("ld.param.u64 %rd1, [p];\n" + Loads), std::set<std::string>()) << "all the same";
+  EXPECT_EQ(varying("mov.u32 %r3, %tid.x;\ncvt.u64.u32 %rd1, %r3;\n" + Loads), (std::set<std::string>{"%r1", "%r2", "%r3", "%rd1"}));
 }
 
 TEST(Varying, LoopsCarryItBack) {
