@@ -1,3 +1,4 @@
+#include "analysis/program/Around.h"
 #include "analysis/program/FieldCopyCode.h"
 #include "analysis/program/FunctionVisitor.h"
 #include "analysis/program/Launches.h"
@@ -12,14 +13,19 @@ using namespace clang;
 
 namespace restride {
 
-/// `f(buffer)` of a class that converts to a pointer: it goes on as it is. `buffer[i]` does not.
+/// `f(buffer)` of a class that converts to a pointer: it goes on as it is. `buffer[i]`, `if (buffer)` and
+/// `buffer.operator T *()` do not.
 static bool goesOn(const Expr *Converted, ASTContext &Context) {
   const Stmt *Child = Converted;
+  if (const CastExpr *Implicit = dyn_cast_or_null<ImplicitCastExpr>(parentOf(Converted, Context)); !Implicit || Implicit->getCastKind() != CK_UserDefinedConversion)
+    return false;
   for (;;) {
     auto Parents = Context.getParents(*Child);
     const Stmt *Parent = Parents.empty() ? nullptr : Parents[0].get<Stmt>();
     if (!Parent)
       return !Parents.empty() && Parents[0].get<VarDecl>();
+    if (const ImplicitCastExpr *Cast = dyn_cast<ImplicitCastExpr>(Parent); Cast && !Cast->getType()->isPointerType())
+      return false;
     if (isa<ImplicitCastExpr, ExprWithCleanups, MaterializeTemporaryExpr>(Parent)) {
       Child = Parent;
       continue;
