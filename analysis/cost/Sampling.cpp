@@ -32,10 +32,9 @@ static std::vector<std::pair<uint64_t, unsigned>> otherWarps(const WarpRunner &R
   return Others;
 }
 
-/// \p Touched: the footprint of \p T.
-static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, const WarpFootprint &Touched,
+/// \p Touched: the footprint of \p T; \p Joined: joinedAtomics().
+static void profileRequests(const ptx::Function &F, const ptx::WarpTrace &T, const WarpFootprint &Touched, const BitVector &Joined,
                             std::vector<AccessProfile> &Profile) {
-  const BitVector Joined = joinedAtomics(F);
   const RequestFootprint *Next = Touched.Requests.data(); // shared memory has none
   for (const ptx::Request &R : T.Requests) {
     const ptx::Instruction &I = F.Body[R.Instruction];
@@ -72,8 +71,9 @@ public:
     S.Notes = S.Flow.Warnings;
     S.PerInstruction.resize(F.Body.size());
     const std::vector<double> Shares = shares();
+    const BitVector Joined = joinedAtomics(F);
     for (auto [T, Touched, Share] : zip_equal(Traces, S.Footprints, Shares)) {
-      profileRequests(F, T, Touched, S.PerInstruction);
+      profileRequests(F, T, Touched, Joined, S.PerInstruction);
       S.Cut |= T.Truncated || any_of(T.Loops, [](const ptx::LoopTrips &L) { return L.True > L.Executed; });
       S.RequestsPerWarp += double(T.Requests.size()) * Share;
       for (const std::string &W : T.Warnings)

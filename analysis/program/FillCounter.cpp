@@ -100,8 +100,7 @@ uint32_t FillFormula::counted(const DeclRefExpr *R, const VarDecl *V, unsigned D
     if (Manager.isBeforeInTranslationUnit(Here->Loops[I]->getBeginLoc(), V->getLocation())) // it begins anew in each trip
       continue;
     const Evaluator::CountedLoop &L = Loops[I];
-    const uint32_t Counter = push({FillNode::Op::Counter, 64, true, int64_t(I)});
-    const uint32_t Own = binary(FillNode::Op::Div, binary(FillNode::Op::Sub, Counter, constant(L.First)), constant(L.Step));
+    const uint32_t Own = binary(FillNode::Op::Div, binary(FillNode::Op::Sub, counter(I), constant(L.First)), constant(L.Step));
     Trip = binary(FillNode::Op::Add, binary(FillNode::Op::Mul, Trip, constant(int64_t(L.Trips))), Own);
   }
   const uint32_t Begin = binary(FillNode::Op::Add, add(V->getInit(), Depth + 1), constant(Before));

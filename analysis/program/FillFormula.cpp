@@ -19,10 +19,7 @@ static constexpr size_t MaxNodes = 256, MaxElements = 32;
 
 FillFormula::FillFormula(llvm::ArrayRef<Evaluator::CountedLoop> Loops, const Stmt *Outermost, const Evaluator &Values, const UnitFacts &Facts,
                          ASTContext &Context)
-    : Loops(Loops), Outermost(Outermost), Values(Values), Facts(Facts), Context(Context) {
-  for (const Evaluator::CountedLoop &L : Loops)
-    Counters.push_back(L.Counter);
-}
+    : Loops(Loops), Outermost(Outermost), Values(Values), Facts(Facts), Context(Context) {}
 
 uint32_t FillFormula::push(FillNode N) {
   Nodes.push_back(N);
@@ -57,6 +54,11 @@ static bool anyDraw(const Stmt *S) {
   return llvm::any_of(S->children(), [](const Stmt *Child) { return Child && anyDraw(Child); });
 }
 
+std::optional<size_t> FillFormula::loopOf(const VarDecl *V) const {
+  const auto At = llvm::find_if(Loops, [&](const Evaluator::CountedLoop &L) { return L.Counter == V; });
+  return At == Loops.end() ? std::nullopt : std::optional<size_t>(At - Loops.begin());
+}
+
 bool FillFormula::standsInside(SourceLocation L) const {
   const SourceManager &Manager = Context.getSourceManager();
   return Outermost && !Manager.isBeforeInTranslationUnit(L, Outermost->getBeginLoc()) && !Manager.isBeforeInTranslationUnit(Outermost->getEndLoc(), L);
@@ -81,8 +83,8 @@ bool FillFormula::changesInside(const VarDecl *V, const Part &P) const {
     return false;
   auto changes = [&](const DeclRefExpr *R) { return !Followed.count(R) && (P.empty() ? isWritten(R, Context) : partUse(R, P, Context).K != PartUse::Kind::None); };
   // A function's own variables may change in each call.
-  const bool Elsewhere = !standsInside(V->getLocation()) && V->isLocalVarDeclOrParm() && !Counters.empty() &&
-                         V->getParentFunctionOrMethod() != Counters.front()->getParentFunctionOrMethod();
+  const bool Elsewhere = !standsInside(V->getLocation()) && V->isLocalVarDeclOrParm() && !Loops.empty() &&
+                         V->getParentFunctionOrMethod() != Loops.front().Counter->getParentFunctionOrMethod();
   return llvm::any_of(At->second, [&](const DeclRefExpr *R) { return (Elsewhere || standsInside(R->getLocation())) && changes(R); });
 }
 
@@ -113,7 +115,7 @@ bool FillFormula::varies(const Stmt *S, unsigned Depth) {
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
     if (!V)
       return false;
-    if (llvm::is_contained(Counters, V) || Parameters.count(V) || Reals.count(V) || changesInside(V))
+    if (loopOf(V) || Parameters.count(V) || Reals.count(V) || changesInside(V))
       return true;
     if (!V->isLocalVarDecl() || !V->getInit())
       return false;
@@ -132,8 +134,8 @@ uint32_t FillFormula::variable(const DeclRefExpr *R, unsigned Depth) {
   const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
   if (!V)
     return unknown(R);
-  if (auto At = llvm::find(Counters, V); At != Counters.end())
-    return push({FillNode::Op::Counter, 64, true, At - Counters.begin()});
+  if (const std::optional<size_t> Loop = loopOf(V))
+    return counter(*Loop);
   if (changesInside(V))
     return counted(R, V, Depth);
   if (auto At = Parameters.find(V); At != Parameters.end())

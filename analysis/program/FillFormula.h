@@ -23,6 +23,7 @@ public:
 
 private:
   uint32_t push(FillNode N);
+  uint32_t counter(size_t Loop) { return push({FillNode::Op::Counter, 64, true, int64_t(Loop)}); }
   uint32_t typed(clang::QualType T, FillNode::Op What, uint32_t A = 0, uint32_t B = 0, uint32_t C = 0);
   uint32_t unknown(const clang::Expr *E);
   uint32_t add(const clang::Expr *E, unsigned Depth);
@@ -43,6 +44,8 @@ private:
   std::optional<uint32_t> shareBelow(const clang::BinaryOperator *B, unsigned Depth);
   /// A number of which nothing is known but that a function gives it, and so most likely one from 0 to 1.
   bool isDrawn(const clang::Expr *Real, unsigned Depth) const;
+  /// The loop that \p V counts the trips of; none: it is no such variable.
+  std::optional<size_t> loopOf(const clang::VarDecl *V) const;
   /// The value is another one in another trip.
   bool varies(const clang::Stmt *S, unsigned Depth);
   bool changesInside(const clang::VarDecl *V, const Part &P = {}) const;
@@ -50,7 +53,6 @@ private:
   bool standsInside(clang::SourceLocation L) const;
 
   std::vector<Evaluator::CountedLoop> Loops;
-  std::vector<const clang::VarDecl *> Counters; ///< of these
   const clang::Stmt *Outermost;
   const clang::Expr *This = nullptr; ///< the object whose method is followed, or a pointer to it
   std::map<const clang::VarDecl *, uint32_t> Parameters; ///< of the function that is followed, and its variables

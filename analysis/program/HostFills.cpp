@@ -32,7 +32,7 @@ struct GivenPointer {
 } // namespace
 
 /// The array that the member \p F points to in all objects; null: there are several, or it is not plain to see.
-static const ValueDecl *arrayOfMember(const FieldDecl *F, const HostWrites &Host, const UnitFacts &Facts) {
+static const ValueDecl *arrayOfMember(const FieldDecl *F, const HostWrites &Host, const UnitFacts &Facts, ASTContext &Context) {
   if (Host.Copied.count(F) || Host.Writes.count(F))
     return F;
   const auto Given = Facts.MemberValues.find(F->getLocation().getRawEncoding());
@@ -40,7 +40,7 @@ static const ValueDecl *arrayOfMember(const FieldDecl *F, const HostWrites &Host
   if (Given != Facts.MemberValues.end())
     for (const Expr *E : Given->second) {
       const ValueDecl *Array = arrayOf(E, Facts);
-      if (Array == F || isa<CXXNullPtrLiteralExpr, GNUNullExpr, IntegerLiteral, ImplicitValueInitExpr>(withoutCasts(E)))
+      if (Array == F || E->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
         continue;
       if (!Array || (Out && Array != Out))
         return nullptr;
@@ -50,7 +50,7 @@ static const ValueDecl *arrayOfMember(const FieldDecl *F, const HostWrites &Host
 }
 
 /// Those in the struct \p T at byte \p Offset of the parameter.
-static void findPointers(QualType T, uint64_t Offset, const HostWrites &Host, const UnitFacts &Facts, const ASTContext &Context, std::vector<GivenPointer> &Out) {
+static void findPointers(QualType T, uint64_t Offset, const HostWrites &Host, const UnitFacts &Facts, ASTContext &Context, std::vector<GivenPointer> &Out) {
   const RecordDecl *Record = T->getAsRecordDecl();
   if (!Record || Record->isUnion() || !Record->getDefinition() || Record->isDependentType())
     return;
@@ -59,13 +59,13 @@ static void findPointers(QualType T, uint64_t Offset, const HostWrites &Host, co
       continue;
     const uint64_t At = Offset + Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity();
     if (F->getType()->isPointerType())
-      Out.push_back({F, arrayOfMember(F, Host, Facts), unsigned(At / 8) + 1});
+      Out.push_back({F, arrayOfMember(F, Host, Facts, Context), unsigned(At / 8) + 1});
     else
       findPointers(F->getType(), At, Host, Facts, Context, Out);
   }
 }
 
-static std::vector<GivenPointer> givenPointers(const ParmVarDecl *P, const Expr *Argument, const HostWrites &Host, const UnitFacts &Facts, const ASTContext &Context) {
+static std::vector<GivenPointer> givenPointers(const ParmVarDecl *P, const Expr *Argument, const HostWrites &Host, const UnitFacts &Facts, ASTContext &Context) {
   if (P->getType()->isPointerType())
     return {{P, arrayOf(Argument, Facts)}};
   std::vector<GivenPointer> Out;
