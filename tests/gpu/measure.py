@@ -32,13 +32,13 @@ class Result:
 
 
 def parse_output(text):
-    """The check and time_ms that a sample prints; None for what is absent."""
-    check = re.search(r"^check (\S+)$", text, re.M)
+    """The checks, joined, and time_ms that a sample prints; None for what is absent."""
+    check = ", ".join(re.findall(r"^check (.+)$", text, re.M)) or None
     time = re.search(r"^time_ms (\S+)$", text, re.M)
     try:
-        return check and check[1], float(time[1]) if time else None
+        return check, float(time[1]) if time else None
     except ValueError:
-        return check and check[1], None
+        return check, None
 
 
 def compile_all(variants, nvcc, flags, folder, jobs):

@@ -68,6 +68,7 @@ class ParseOutput(unittest.TestCase):
 
     def test_absent_or_malformed(self):
         self.assertEqual(measure.parse_output(""), (None, None))
+        self.assertEqual(measure.parse_output("check bags 1\ncheck load 2.5\ntime_ms 2\n"), ("bags 1, load 2.5", 2.0))
         self.assertEqual(measure.parse_output("check 1\ntime_ms fast\n"), ("1", None))
         self.assertEqual(measure.parse_output("recheck 1\n"), (None, None))
 
