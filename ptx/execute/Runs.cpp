@@ -95,7 +95,7 @@ std::optional<Program::LoadedPart> Program::beginOfCounted(unsigned Loop, const 
       if (llvm::none_of(Inductions, [&](const Induction &I) { return llvm::is_contained(Behind, I.Reg); }))
         continue;
       for (const LoadedPart &First : loadsBehind(Address))
-        if (First.Dest != Count.Dest && First.Load->ElementBytes == Count.Load->ElementBytes && Targets[First.Dest].Position >= 0 &&
+        if (First.Dest != Count.Dest && Targets[First.Dest].Position >= 0 &&
             RunBounds[First.Dest] == RunBound::None && areMembersOfOneEntry(*First.Load, *Count.Load))
           return First;
     }
@@ -108,7 +108,8 @@ std::optional<Program::LoadedPart> Program::beginOfCounted(unsigned Loop, const 
 void Program::findRuns() {
   RunBounds.assign(Slots.size(), RunBound::None);
   auto isNew = [&](const LoadedPart &A, const LoadedPart &B) {
-    return A.Dest != B.Dest && A.Load->ElementBytes == B.Load->ElementBytes && RunBounds[A.Dest] == RunBound::None && RunBounds[B.Dest] == RunBound::None;
+    const bool AreAlike = A.Load->ElementBytes == B.Load->ElementBytes || areAdded(Slots[A.Dest], Slots[B.Dest]); // a count may have fewer bytes
+    return AreAlike && A.Dest != B.Dest && RunBounds[A.Dest] == RunBound::None && RunBounds[B.Dest] == RunBound::None;
   };
   using Bounds = std::pair<RunBound, RunBound>;
   auto mark = [&](const LoadedPart &A, const LoadedPart &B, Bounds Are) {

@@ -207,6 +207,42 @@ DONE: )");
   }
 }
 
+TEST(Runs, MayHaveCountsOfFewerBytes) {
+  const std::string Loads = R"(mul.wide.u32 %rd3, %r1, 8;
+add.s64 %rd4, %rd2, %rd3;
+ld.global.b32 %r2, [%rd4];
+ld.global.s16 %r3, [%rd4+4];
+setp.lt.s32 %p1, %r3, 1;
+@%p1 bra DONE;
+)";
+  // for (j = rows[i].first; j < rows[i].first + rows[i].count; ++j) p[j]
+  const Kernel FromBegin = ofRows(Loads + R"(add.s32 %r4, %r2, %r3;
+LOOP: mul.wide.s32 %rd5, %r2, 16;
+add.s64 %rd6, %rd1, %rd5;
+ld.global.b32 %r6, [%rd6];
+add.s32 %r2, %r2, 1;
+setp.lt.s32 %p2, %r2, %r4;
+@%p2 bra LOOP;
+DONE: )");
+  // for (k = 0; k != rows[i].count; ++k) p[rows[i].first + k]
+  const Kernel FromZero = ofRows(Loads + R"(mov.b32 %r4, 0;
+LOOP: add.s32 %r5, %r4, %r2;
+mul.wide.s32 %rd5, %r5, 16;
+add.s64 %rd6, %rd1, %rd5;
+ld.global.b32 %r6, [%rd6];
+add.s32 %r4, %r4, 1;
+setp.ne.s32 %p2, %r4, %r3;
+@%p2 bra LOOP;
+DONE: )");
+  for (const Kernel *K : {&FromBegin, &FromZero}) {
+    const WarpTrace T = K->run(rowsOfElements(1), 0, 0);
+    ASSERT_EQ(T.Loops.size(), 1u);
+    EXPECT_TRUE(T.Loops[0].Runs);
+    EXPECT_GT(T.Loops[0].Executed, 8u);
+    EXPECT_LE(T.Loops[0].Executed, 16u);
+  }
+}
+
 TEST(Runs, AreSearched) {
   for (const unsigned Layout : {0u, 1u}) {
     // lo = rows[i].first, hi = lo + rows[i].count; while (lo < hi) { mid = (lo + hi) / 2; p[mid] < i ? lo = mid + 1 : hi = mid; }
