@@ -85,8 +85,10 @@ static Candidate candidate(llvm::ArrayRef<NodeId> Class, const Flow &Graph) {
   C.FieldCopyCode = Graph.records()[Record].FieldCopyCode;
   for (NodeId N : Class) {
     const NodeFacts &F = Graph.facts(N);
-    if (F.Sites.declared())
+    if (F.Sites.declared()) {
       C.Lives = F.Sites.Lives;
+      C.Symbols = F.Sites.Symbols;
+    }
     append(C.Nulls, F.Sites.Nulls);
     append(C.Tests, F.Sites.Tests);
     append(C.MemberNames, F.Sites.MemberNames);

@@ -73,6 +73,7 @@ struct Candidate {
   std::optional<Refusal> OtherConfiguration;
   ElementCount Elements;
   Memory Lives = Memory::Allocated;
+  std::vector<std::string> Symbols; ///< its names in PTX, where it is declared
   bool declared() const { return Lives != Memory::Allocated; }
   bool refused() const {
     for (const Refusal &R : Refusals)

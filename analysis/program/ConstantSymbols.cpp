@@ -24,9 +24,8 @@ public:
     if (!V || !V->hasAttr<CUDAConstantAttr>())
       return true;
     const ConstantSymbol Copied = copied(Call, V);
-    fill(mangledVariable(V, Context), Copied);
-    if (!V->isExternallyVisible()) // nvcc's name for it
-      fill(V->getName().str(), Copied);
+    for (const std::string &Name : symbolNames(V, Context))
+      fill(Name, Copied);
     return true;
   }
 

@@ -32,6 +32,7 @@ void checkDeclaredArray(const VarDecl *V, NodeId Node, Flow &Graph, ASTContext &
     Refuse("is initialised where it is declared; fill it with cudaMemcpyToSymbol");
   if (const CXXRecordDecl *Record = Array->getElementType()->getAsCXXRecordDecl(); !Record->hasTrivialDefaultConstructor())
     Refuse("has elements with a default constructor");
+  Graph.facts(Node).Sites.Symbols = symbolNames(V, Context);
   ElementCount &Elements = Graph.facts(Node).Sites.Elements;
   Elements.Count = std::max(Elements.Count, double(Array->getSize().getZExtValue()));
 }

@@ -25,7 +25,12 @@ static std::string mangled(GlobalDecl D, ASTContext &Context) {
 
 std::string mangledKernel(const FunctionDecl *F, ASTContext &Context) { return mangled(GlobalDecl(F, KernelReferenceKind::Kernel), Context); }
 
-std::string mangledVariable(const VarDecl *V, ASTContext &Context) { return mangled(GlobalDecl(V), Context); }
+std::vector<std::string> symbolNames(const VarDecl *V, ASTContext &Context) {
+  std::vector<std::string> Out = {mangled(GlobalDecl(V), Context)};
+  if (!V->isExternallyVisible()) // nvcc's
+    Out.push_back(V->getName().str());
+  return Out;
+}
 
 static std::string list(const uint64_t Sizes[3]) {
   std::string Out = std::to_string(Sizes[0]);

@@ -25,6 +25,7 @@ std::vector<Launch> joinLaunches(std::vector<LaunchSite> Sites, llvm::function_r
 
 /// As in PTX.
 std::string mangledKernel(const clang::FunctionDecl *F, clang::ASTContext &Context);
-std::string mangledVariable(const clang::VarDecl *V, clang::ASTContext &Context);
+/// The names that Clang and nvcc give a variable in PTX; mostly one.
+std::vector<std::string> symbolNames(const clang::VarDecl *V, clang::ASTContext &Context);
 
 } // namespace restride

@@ -90,6 +90,7 @@ struct LaunchFacts {
   /// By source parameter position; fewer, or no bytes: nothing is known.
   std::vector<KnownObject> Objects;
   std::map<std::string, KnownObject> Symbols; ///< by name; stronger than what variables begin as
+  std::map<std::string, ArrayPlace> SymbolArrays; ///< by name: variables that do not lie as in the source
   /// Elements behind pointers: loaded 32- and 64-bit integers fall in [0, Elements).
   uint64_t Elements = 1u << 22;
   /// By source parameter position, and by pointer in that parameter. Addresses

@@ -101,12 +101,19 @@ std::optional<uint64_t> WarpMemory::placed(const KnownInteger &Known, const Micr
 /// No struct.
 static bool isWhole(const ParameterSlot &Slot) { return Slot.Bytes == Slot.Ty.bytes(); }
 
+std::optional<uint64_t> WarpMemory::symbolWord(size_t Index, uint64_t Address, unsigned Bytes) const {
+  const KnownObject &Object = *Symbols[Index];
+  if (!SymbolArrays[Index])
+    return Object.word(offsetIn(Address), Bytes, P.Addresses.symbols()[Index].Bytes);
+  const std::optional<uint64_t> Offset = sourceOffset(Address, originOf(Address));
+  return Offset ? Object.word(*Offset, Bytes, Object.Bytes.size()) : std::nullopt;
+}
+
 std::optional<StoredValue> WarpMemory::symbol(const MicroOp &Op, unsigned Part, uint64_t Address) const {
   const std::optional<size_t> Index = AddressMap::symbolBehind(Address);
   if (!Index || *Index >= Symbols.size())
     return std::nullopt;
-  const uint64_t Size = P.Addresses.symbols()[*Index].Bytes;
-  if (const std::optional<uint64_t> Word = Symbols[*Index]->word(offsetIn(Address), Op.ElementBytes, Size))
+  if (const std::optional<uint64_t> Word = symbolWord(*Index, Address, Op.ElementBytes))
     return StoredValue{*Word, false};
   // A scalar of constant memory is an argument by another way.
   if (Op.Mem == Space::Const && Op.Address >= Slot(P.Registers) && Op.ElementBytes >= 4 && !Op.IsPointer && !isReal(Op, Part))
@@ -116,7 +123,7 @@ std::optional<StoredValue> WarpMemory::symbol(const MicroOp &Op, unsigned Part, 
 
 bool WarpMemory::isAssumed(const GivenWord &W) const {
   if (const std::optional<size_t> Index = AddressMap::symbolBehind(W.Address); Index && *Index < Symbols.size())
-    return !Symbols[*Index]->word(offsetIn(W.Address), W.Bytes, P.Addresses.symbols()[*Index].Bytes);
+    return !symbolWord(*Index, W.Address, W.Bytes);
   const ParameterSlot *Slot = P.Addresses.parameterAt(W.Address);
   return !Slot || (isWhole(*Slot) ? Slot->Position >= Facts.Arguments.size() || !Facts.Arguments[Slot->Position]
                                   : !member(*Slot, W.Address, W.Bytes));
@@ -164,7 +171,7 @@ const ArrayPlace *WarpMemory::arrayBehind(uint64_t Address) const {
 WarpMemory::Origin WarpMemory::originOf(uint64_t Address) const {
   const uint64_t Range = Address >> RangeBits;
   if (const std::optional<size_t> Index = AddressMap::symbolBehind(Address); Index && *Index < Symbols.size())
-    return {Range, P.Addresses.symbols()[*Index].Seed, nullptr};
+    return {Range, P.Addresses.symbols()[*Index].Seed, SymbolArrays[*Index]};
   const PointerPlace *Behind = P.Addresses.pointerBehind(Address);
   if (!Behind)
     return {Range, Range << RangeBits, nullptr};

@@ -11,11 +11,12 @@ template <typename FnT> static void forLanes(uint32_t Mask, FnT Fn) {
 
 WarpMemory::WarpMemory(const Program &P, const LaunchFacts &Facts, uint64_t WarpId)
     : P(P), Facts(Facts), WarpId(WarpId), Local(32), Parameter(32), Shared(1) {
-  for (const SymbolPlace &S : P.Addresses.symbols())
-    if (auto At = Facts.Symbols.find(S.Name); At != Facts.Symbols.end())
-      Symbols.push_back(&At->second);
-    else
-      Symbols.push_back(&S.Initial);
+  for (const SymbolPlace &S : P.Addresses.symbols()) {
+    const auto Known = Facts.Symbols.find(S.Name);
+    Symbols.push_back(Known != Facts.Symbols.end() ? &Known->second : &S.Initial);
+    const auto Moved = Facts.SymbolArrays.find(S.Name);
+    SymbolArrays.push_back(Moved != Facts.SymbolArrays.end() ? &Moved->second : nullptr);
+  }
 }
 
 void WarpMemory::keepInside(uint32_t Mask, Lanes &Address) const {

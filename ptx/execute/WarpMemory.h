@@ -62,6 +62,8 @@ private:
   /// The pseudo-random value behind \p Address.
   static uint64_t leaf(const MicroOp &Op, const DataIntegers &Data, unsigned Lane, uint64_t Address);
 
+  /// What is known to lie at \p Address in the symbol \p Index.
+  std::optional<uint64_t> symbolWord(size_t Index, uint64_t Address, unsigned Bytes) const;
   /// No loaded integer is known: data are all leaves.
   bool knowsNothing() const { return Facts.Orders.empty() && Facts.Known.empty(); }
   bool isReal(const MicroOp &Op, unsigned Part) const { return Part < Op.DestCount && P.Reals[Op.FirstDest + Part]; }
@@ -85,7 +87,8 @@ private:
   const LaunchFacts &Facts;
   const uint64_t WarpId;
   WordStore Local, Parameter, Shared;
-  std::vector<const KnownObject *> Symbols; ///< of AddressMap::symbols
+  std::vector<const KnownObject *> Symbols;     ///< of AddressMap::symbols
+  std::vector<const ArrayPlace *> SymbolArrays; ///< of them; null: it lies as in the source
   /// Where each lane was last in one array, by an address that is not from data.
   struct Elements {
     uint32_t Mask = 0; ///< lanes that were there

@@ -56,4 +56,25 @@ ObjectPlaces handlePlaces(const Candidate &C, const Layout &L, double Assumed) {
   return Out;
 }
 
+std::optional<ptx::ArrayPlace> declaredPlace(const Candidate &C, const Layout &L) {
+  const Record &R = C.Type;
+  const bool Arrays = declaredForm(L).handleIsArray();
+  const uint64_t Count = uint64_t(C.Elements.Count), Elements = Arrays ? Count : 1;
+  ptx::ArrayPlace Out;
+  Out.Elements = Count, Out.RecordBytes = R.Size, Out.SourceBytes = Elements * R.Size;
+  if (Out.SourceBytes > MostTileBytes)
+    return std::nullopt;
+  uint64_t End = 0; // of the arrays so far
+  for (const Leaf &F : leaves(R)) {
+    const uint64_t At = Arrays ? llvm::alignTo(End, F.Align) : L.offsetOf(R, F, 0, 1);
+    End = At + Elements * F.Size;
+    Out.Source.resize(std::max<uint64_t>(Out.Source.size(), End), ~0u);
+    for (uint64_t Byte = 0; Byte < Elements * F.Size; ++Byte)
+      Out.Source[At + Byte] = uint32_t(Byte / F.Size * R.Size + F.Offset + Byte % F.Size);
+  }
+  Out.TileBytes = Arrays ? Out.Source.size() : L.allocationBytes(R, 1);
+  Out.Source.resize(Out.TileBytes, ~0u);
+  return Out;
+}
+
 } // namespace restride

@@ -18,4 +18,7 @@ struct ObjectPlaces {
 /// Of the handle of \p C in \p L; \p Assumed elements where nobody knows how many there are.
 ObjectPlaces handlePlaces(const Candidate &C, const Layout &L, double Assumed);
 
+/// Of an array \p C that is declared with its extent, in \p L; none of one that is too large to be described.
+std::optional<ptx::ArrayPlace> declaredPlace(const Candidate &C, const Layout &L);
+
 } // namespace restride

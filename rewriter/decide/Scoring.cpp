@@ -70,9 +70,13 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
   std::map<unsigned, std::map<uint64_t, size_t>> Structs;
   for (size_t I = 0; I < P.Candidates.size(); ++I) {
     const Candidate &C = P.Candidates[I];
-    if (!isTakenBy(C, L))
+    if (C.declared()) { // says nothing of how many threads there are
+      if (const std::optional<ptx::ArrayPlace> Place = Layouts[I] == catalogue().front() ? std::nullopt : declaredPlace(C, *Layouts[I]))
+        for (const std::string &Name : C.Symbols)
+          Out.Facts.SymbolArrays[Name] = *Place;
       continue;
-    if (C.declared()) // says nothing of how many threads there are
+    }
+    if (!isTakenBy(C, L))
       continue;
     double Count = C.Elements.Count > 0 ? C.Elements.Count : Assumed;
     Elements = std::max(Elements, Count);

@@ -73,5 +73,24 @@ TEST(ArrayPlaces, LeavePaddingOut) {
   EXPECT_EQ(Places[0].Source[1], ~0u);
 }
 
+TEST(ArrayPlaces, OfDeclaredArraysAreAsCompilersLayThem) {
+  Candidate C = candidate();
+  C.Lives = Memory::Constant, C.Elements.Count = 3;
+  // struct { char flag[3]; float x[3]; double d[3]; float v[2][3]; }
+  const ptx::ArrayPlace Arrays = *declaredPlace(C, *findLayout("soa"));
+  EXPECT_EQ(Arrays.TileBytes, 64u) << "3, padding, 12, 24 and 24 bytes";
+  EXPECT_EQ(Arrays.SourceBytes, 96u);
+  EXPECT_EQ(Arrays.Source[2], 64u) << "flag of the third";
+  EXPECT_EQ(Arrays.Source[3], ~0u) << "in front of x";
+  EXPECT_EQ(Arrays.Source[8], 36u) << "x of the second";
+  EXPECT_EQ(Arrays.Source[16 + 3], 11u) << "in d of the first";
+  EXPECT_EQ(Arrays.Source[40 + 12 + 4], 32u + 20) << "v[1] of the second";
+  const ptx::ArrayPlace Aligned = *declaredPlace(C, *findLayout("aos-align16"));
+  EXPECT_EQ(Aligned.TileBytes, 32u);
+  EXPECT_EQ(Aligned.Source[8], 8u);
+  C.Elements.Count = 1e6;
+  EXPECT_FALSE(declaredPlace(C, *findLayout("soa")));
+}
+
 } // namespace
 } // namespace restride

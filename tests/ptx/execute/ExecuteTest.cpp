@@ -1477,6 +1477,13 @@ DONE: ret;
   EXPECT_EQ(T.Requests[0].Mask, (1u << 20) - 1) << "the guard is known";
   EXPECT_EQ(T.Requests[0].Address[3], Range + (3 * 5 + 2) * 4);
   EXPECT_EQ(T.Requests[1].Address[3], Range + 9 * 4) << "what the host copied there is stronger";
+  // Records of { short a, b; int c; }, c before all others in this layout.
+  ArrayPlace Moved;
+  Moved.TileBytes = 16, Moved.SourceBytes = 16, Moved.Elements = 2, Moved.RecordBytes = 8;
+  Moved.Source = {4, 5, 6, 7, 12, 13, 14, 15, 0, 1, 8, 9, 2, 3, 10, 11};
+  L.Symbols["table"] = {{0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0}};
+  L.SymbolArrays["table"] = Moved;
+  EXPECT_EQ(K.run(L, 0, 0).Requests.at(1).Address[3], Range + 7 * 4) << "the second record's";
 }
 
 TEST(Execute, KnownObjectsThatGrew) {
