@@ -112,7 +112,7 @@ static void assumeTrips(WeightedCfg &G, const ptx::ControlFlow &C, unsigned Inde
       G.Nodes[B].Weight *= Assumed / L.Trips;
     L.Trips = Assumed;
   }
-  G.Notes.push_back({L.At, formatv("is not counted: {0:F0} trips are assumed", L.Trips)});
+  G.Notes.push_back({L.At, L.Trips < 1.5 ? "is not counted: 1 trip is assumed" : formatv("is not counted: {0:F0} trips are assumed", L.Trips).str()});
 }
 
 /// What a reader must know of loops that were counted all the same: those that

@@ -50,8 +50,9 @@ private:
   uint32_t enterLoop(const BranchInfo &Info, const MicroOp &Op, uint32_t Unknown, uint32_t Taken) const;
   /// The same seen from the loop: which lanes stay.
   uint32_t stayInCounted(int L, uint32_t Stay);
-  /// Lanes of \p Mask whose counter says that they stay, wherever it comes from.
-  uint32_t stayByCount(const LoopInfo &L, uint32_t Mask) const;
+  /// Lanes of \p Mask whose counter says that they stay, wherever it comes from, or would if the loop had the \p Bound.
+  uint32_t stayByCount(const LoopInfo &L, uint32_t Mask, std::optional<uint64_t> Bound = std::nullopt) const;
+  bool stridesGrid(const LoopInfo &L, unsigned Lane) const;
   uint32_t stayOnData(const BranchInfo &Info, uint32_t Stay, uint32_t Unknown);
   /// The counter of \p L as its test compares it.
   uint64_t counter(const LoopInfo &L, unsigned Lane) const;

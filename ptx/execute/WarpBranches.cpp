@@ -62,14 +62,20 @@ uint32_t Warp::stayInCounted(int Number, uint32_t Stay) {
   return 0;
 }
 
-uint32_t Warp::stayByCount(const LoopInfo &L, uint32_t Mask) const {
+uint32_t Warp::stayByCount(const LoopInfo &L, uint32_t Mask, std::optional<uint64_t> Bound) const {
   const ExitTest &T = *L.Inductions.Test;
   uint32_t Out = 0;
   for (uint32_t Rest = Mask; Rest; Rest &= Rest - 1) {
     const unsigned Lane = unsigned(std::countr_zero(Rest));
-    Out |= uint32_t(holds(T.Stay, counter(L, Lane), R.Values[L.Bound][Lane], T.Bits, T.Signed)) << Lane;
+    Out |= uint32_t(holds(T.Stay, counter(L, Lane), Bound.value_or(R.Values[L.Bound][Lane]), T.Bits, T.Signed)) << Lane;
   }
   return Out;
+}
+
+/// `for (i = thread; i < *count; i += threads)`
+bool Warp::stridesGrid(const LoopInfo &L, unsigned Lane) const {
+  const ExitTest &T = *L.Inductions.Test;
+  return T.Stay == Relation::Less && sum(T.By, Lane, T.Bits) == int64_t(Facts.Grid.count() * Facts.Block.count());
 }
 
 uint32_t Warp::stayOnData(const BranchInfo &Info, uint32_t Stay, uint32_t Unknown) {
@@ -84,6 +90,8 @@ uint32_t Warp::stayOnData(const BranchInfo &Info, uint32_t Stay, uint32_t Unknow
     return Stay & ~Unknown;
   if (Info.IsCounted && L.Inductions.Test->Stay == Relation::NotEqual) // what an unrolled loop leaves over counts down from a few
     return (Stay & ~Unknown) | stayByCount(L, Unknown);
+  if (Info.IsCounted && stridesGrid(L, unsigned(std::countr_zero(Unknown)))) // an element each, of at most all
+    return (Stay & ~Unknown) | stayByCount(L, Unknown, Facts.Elements);
   return Stay | Unknown;
 }
 

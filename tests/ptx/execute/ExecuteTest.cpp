@@ -1486,6 +1486,39 @@ DONE: ret;
   EXPECT_EQ(K.run(L, 0, 0).Requests.at(1).Address[3], Range + 7 * 4) << "the second record's";
 }
 
+TEST(Execute, AGridStridesOverNoMoreThanThereIs) {
+  // for (i = thread; i < *count; i += threads) p[i]
+  Module M = parsed(R"(.visible .entry k(.param .u64 .ptr .global p, .param .u64 .ptr .global count) {
+.reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+ld.param.u64 %rd1, [p];
+ld.param.u64 %rd2, [count];
+mov.u32 %r1, %ctaid.x;
+mov.u32 %r2, %ntid.x;
+mov.u32 %r3, %tid.x;
+mad.lo.s32 %r4, %r1, %r2, %r3;
+mov.u32 %r5, %nctaid.x;
+mul.lo.s32 %r6, %r5, %r2;
+ld.global.b32 %r7, [%rd2];
+setp.ge.s32 %p1, %r4, %r7;
+@%p1 bra DONE;
+LOOP: mul.wide.s32 %rd3, %r4, 4;
+add.s64 %rd4, %rd1, %rd3;
+ld.global.b32 %r8, [%rd4];
+add.s32 %r4, %r4, %r6;
+setp.lt.s32 %p2, %r4, %r7;
+@%p2 bra LOOP;
+DONE: ret;
+})");
+  const Kernel K(M.Functions.at(0));
+  LaunchFacts L;
+  L.Grid = {2, 1, 1}, L.Block = {256, 1, 1}, L.Elements = 980;
+  EXPECT_EQ(K.run(L, 0, 0).Loops.at(0).Executed, 2u);
+  EXPECT_EQ(K.run(L, 1, 7).Loops.at(0).Executed, 1u) << "from 480 to 511";
+  EXPECT_EQ(K.run(L, 1, 6).Loops.at(0).Executed, 2u) << "from 448 to 479";
+  L.Elements = 1u << 22;
+  EXPECT_EQ(K.run(L, 0, 0).Loops.at(0).Executed, 16u) << "as all loops that data end";
+}
+
 TEST(Execute, KnownObjectsThatGrew) {
   const KnownObject O = {{1, 0, 2, 0, std::nullopt, 0, 3, 0}, 4}; // a number, a pointer's place, a number
   EXPECT_EQ(O.word(0, 2, 8), 1u);
