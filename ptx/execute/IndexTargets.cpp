@@ -43,15 +43,24 @@ static bool keepsOrder(const MicroOp &Op, const Instruction &I) {
   }
 }
 
-/// Also where its address was moved to a register before, as of members of a struct.
+/// Also where its address was moved to a register before, as of members of a struct, and another member's place added.
 std::pair<const ParameterSlot *, uint64_t> Program::parameterOf(const MicroOp &Load) const {
   Slot At = Load.Address;
-  if (At >= 0 && At < Slot(Registers)) {
+  uint64_t Offset = uint64_t(Load.Offset);
+  auto isConstant = [&](Slot S) { return S >= Slot(Registers) && !Constants[size_t(S) - Registers].IsSpecial; };
+  for (unsigned Steps = 0; At >= 0 && At < Slot(Registers); ++Steps) {
+    constexpr unsigned MaxSteps = 4;
     const std::vector<unsigned> &From = Writes[size_t(At)];
-    const MicroOp *Mov = From.size() == 1 && Ops[From[0]].Op == Opcode::Mov && Ops[From[0]].SrcCount == 1 ? &Ops[From[0]] : nullptr;
-    At = Mov ? Slots[Mov->FirstSrc] : -1;
+    const MicroOp *Op = Steps < MaxSteps && From.size() == 1 ? &Ops[From[0]] : nullptr;
+    At = -1;
+    if (Op && Op->Op == Opcode::Mov && Op->SrcCount == 1)
+      At = Slots[Op->FirstSrc];
+    else if (Op && Op->Op == Opcode::Add && Op->SrcCount == 2 && isConstant(Slots[Op->FirstSrc + 1])) {
+      At = Slots[Op->FirstSrc];
+      Offset += Constants[size_t(Slots[Op->FirstSrc + 1]) - Registers].Value;
+    }
   }
-  const uint64_t Address = At < Slot(Registers) ? 0 : Constants[size_t(At) - Registers].Value + uint64_t(Load.Offset);
+  const uint64_t Address = At < Slot(Registers) ? 0 : Constants[size_t(At) - Registers].Value + Offset;
   const ParameterSlot *Behind = At < Slot(Registers) ? nullptr : Addresses.parameterAt(Address);
   return {Behind, Behind ? Address - Behind->Offset : 0};
 }

@@ -243,6 +243,35 @@ DONE: )");
   }
 }
 
+TEST(Runs, OfArraysInAStructAreFoundWhereverItsMembersAreCountedFrom) {
+  // for (k = 0; k != s.rows[i].count; ++k) s.p[s.rows[i].first + k], as nvcc addresses the members
+  const Kernel K(*parsed(function(".param .align 8 .b8 s[16]", std::string(R"(mov.b64 %rd9, s;
+add.s64 %rd8, %rd9, 16;
+ld.param.u64 %rd1, [%rd8+-16];
+ld.param.u64 %rd2, [%rd8+-8];
+mov.u32 %r1, %tid.x;
+)") + RowLoads[0] + R"(setp.lt.s32 %p1, %r3, 1;
+@%p1 bra DONE;
+mov.b32 %r4, 0;
+LOOP: add.s32 %r5, %r4, %r2;
+mul.wide.s32 %rd5, %r5, 16;
+add.s64 %rd6, %rd1, %rd5;
+ld.global.b32 %r6, [%rd6];
+add.s32 %r4, %r4, 1;
+setp.ne.s32 %p2, %r4, %r3;
+@%p2 bra LOOP;
+DONE: ret;
+)"))
+                      .find("k"));
+  LaunchFacts L = rowsOfElements(1);
+  L.Arrays = {{L.Arrays[0][0], L.Arrays[1][0]}};
+  const WarpTrace T = K.run(L, 0, 0);
+  ASSERT_EQ(T.Loops.size(), 1u);
+  EXPECT_TRUE(T.Loops[0].Runs);
+  EXPECT_GT(T.Loops[0].Executed, 8u);
+  EXPECT_LE(T.Loops[0].Executed, 16u);
+}
+
 TEST(Runs, AreSearched) {
   for (const unsigned Layout : {0u, 1u}) {
     // lo = rows[i].first, hi = lo + rows[i].count; while (lo < hi) { mid = (lo + hi) / 2; p[mid] < i ? lo = mid + 1 : hi = mid; }
