@@ -13,7 +13,7 @@ __extension__ typedef unsigned __int128 UInt128;
 void AluUnit::opaque() {
   const uint64_t Seed = uint64_t(Op.Op) << 56;
   auto Mix = [](uint64_t H, uint64_t V) { return (H ^ V) * 0x9E3779B97F4A7C15ull; };
-  auto Fold = [](uint64_t H) { return H ^ (H >> 32); };
+  auto Fold = [&](uint64_t H) { return Op.Float ? RealData::of(H >> 20) : H ^ (H >> 32); };
   for (unsigned D = 0; D < Op.DestCount; ++D) {
     const unsigned Bits = Op.Bits ? Op.Bits : 32;
     const uint64_t First = Seed + D;

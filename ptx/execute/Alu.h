@@ -8,6 +8,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 
 namespace restride::ptx {
 
@@ -60,6 +61,25 @@ inline uint64_t remainder(uint64_t X, uint64_t Count) { return Count & (Count - 
 /// A pseudo-random number in [0, \p Count), taken from \p Seed.
 inline uint64_t randomBelow(uint64_t Seed, uint64_t Count) { return Count ? remainder(scramble(Seed), Count) : 0; }
 
+/// What stands for floating-point data: a pseudo-random number, and in its lowest bits how much that is known was
+/// added, in 64ths and from a middle on, so that `x` and `x + 1` lead to places beside each other.
+struct RealData {
+  static constexpr unsigned FractionBits = 6, Bits = 10;
+  static constexpr uint64_t Low = (uint64_t(1) << Bits) - 1, Middle = uint64_t(1) << (Bits - 1);
+
+  static uint64_t of(uint64_t Hash) { return Hash << Bits | Middle; }
+  /// What adding a number that is known adds; never nothing, so that later values differ.
+  static uint64_t step(double Known) {
+    constexpr double Most = 0x1p40;
+    if (!(std::abs(Known) < Most))
+      return scramble(std::bit_cast<uint64_t>(Known)) << Bits;
+    const int64_t Steps = std::llround(std::ldexp(Known, FractionBits));
+    return uint64_t(Steps || Known == 0 ? Steps : Known < 0 ? -1 : 1);
+  }
+  /// Places that \p Data lies from where it would without what was added.
+  static int64_t away(uint64_t Data) { return int64_t((Data & Low) >> FractionBits) - int64_t(Middle >> FractionBits); }
+};
+
 /// What stands for integers that follow from data.
 struct DataIntegers {
   uint64_t Elements = 0; ///< they lie in [0, Elements)
@@ -73,6 +93,12 @@ struct DataIntegers {
     if (!Local || !Elements)
       return randomBelow(Seed, Elements);
     return remainder(near(Lane, Seed, 8), Elements);
+  }
+  /// Made from the floating-point \p Data.
+  uint64_t place(unsigned Lane, uint64_t Data) const {
+    const uint64_t At = value(Lane, Data >> RealData::Bits);
+    const int64_t Away = RealData::away(Data);
+    return Away < 0 && At < uint64_t(-Away) ? 0 : Elements ? remainder(At + uint64_t(Away), Elements) : At;
   }
   /// At most \p Distance from the lane's number.
   uint64_t near(unsigned Lane, uint64_t Seed, uint64_t Distance) const {

@@ -189,5 +189,6 @@ uint64_t AluUnit::clamped(uint64_t Kept, uint64_t Other, bool Clamps) const {
   constexpr int64_t Steps = 16;
   const int64_t Border = signExtend(Kept, Op.Bits);
   const bool IsNear = signExtend(Other, Op.Bits) - Border <= Steps;
-  return Clamps && Border > 0 && !IsNear ? randomBelow(Other, Kept + 1) : Kept;
+  // What lies side by side stays so.
+  return Clamps && Border > 0 && !IsNear ? remainder(lowBits(Other, Op.Bits), Kept + 1) : Kept;
 }

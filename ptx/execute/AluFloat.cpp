@@ -61,13 +61,35 @@ template <typename T> void AluUnit::arithmetic() {
   });
 }
 
+/// Sums with data in them, which keep how far apart they are.
+void AluUnit::addData() {
+  const bool Multiplies = Op.Op == Opcode::FFma, Subtracts = Op.Op == Opcode::FSub;
+  const uint64_t Sign = Subtracts ? ~uint64_t(0) : 1;
+  const unsigned Second = Multiplies ? 2 : 1;
+  const std::array<uint32_t, 3> Unknown = {unknown(0), unknown(1), unknown(2)};
+  auto isKnown = [&](unsigned I, unsigned L) { return !(Unknown[I] >> L & 1); };
+  result([&](unsigned L) {
+    const bool FirstKnown = isKnown(0, L) && (!Multiplies || isKnown(1, L)), SecondKnown = isKnown(Second, L);
+    uint64_t Out = RealData::Middle;
+    if (FirstKnown)
+      Out += RealData::step(Multiplies ? real(0, L) * real(1, L) : real(0, L));
+    else
+      Out += (Multiplies ? RealData::of(scramble(source(0)[L] * 0x9E3779B97F4A7C15ull ^ source(1)[L])) : source(0)[L]) - RealData::Middle;
+    return Out + Sign * (SecondKnown ? RealData::step(real(Second, L)) : source(Second)[L] - RealData::Middle);
+  });
+}
+
 void AluUnit::floating() {
   const uint32_t Known = Mask & ~unknownSources();
   const bool IsWhole = Op.SrcBits == Op.Bits && (Op.Bits == 32 || Op.Bits == 64); // one value a register
+  const bool IsSum = Op.Op == Opcode::FAdd || Op.Op == Opcode::FSub || Op.Op == Opcode::FFma;
+  AluUnit Data(P, Op, Mask & ~Known, R);
+  if (IsWhole && IsSum && Known != Mask)
+    Data.addData();
   if (!Known || !IsWhole || !computed<float>(Op.Op, 1, 1, 1))
-    return opaque();
-  if (Known != Mask)
-    AluUnit(P, Op, Mask & ~Known, R).opaque();
+    return IsWhole && IsSum ? void() : opaque();
+  if (Known != Mask && !IsSum)
+    Data.opaque();
   AluUnit Exact(P, Op, Known, R);
   if (Op.Bits == 32)
     Exact.arithmetic<float>();
@@ -125,10 +147,13 @@ void AluUnit::convert(const DataIntegers &Data) {
   const bool IsNarrow = (Op.Float && Op.Bits < 32) || (Op.SrcFloat && Bits < 32);
   const uint32_t Known = IsNarrow ? 0 : Mask & ~unknown(0);
   AluUnit Others(P, Op, Mask & ~Known, R);
-  if (Known != Mask && Op.Float)
+  const bool IsRounded = Op.Float && Op.SrcFloat && !IsNarrow; // floor() among others
+  if (Known != Mask && IsRounded)
+    Others.write(0, Op.Bits, ~0u, [&](unsigned L) { return A[L]; });
+  else if (Known != Mask && Op.Float)
     Others.opaque();
   else if (Known != Mask) // an index that data give
-    Others.write(0, Op.Bits, ~0u, [&](unsigned L) { return Data.value(L, A[L]); });
+    Others.write(0, Op.Bits, ~0u, [&](unsigned L) { return Data.place(L, A[L]); });
   if (Known)
     AluUnit(P, Op, Known, R).convertKnown();
 }

@@ -76,6 +76,7 @@ private:
   /// Source \p I, of SrcBits, as a floating-point value.
   double real(unsigned I, unsigned Lane) const;
   template <typename T> void arithmetic(); ///< of what is known
+  void addData();
   void floating();
   void convertKnown(); ///< from or to a floating-point value
   void convert(const DataIntegers &Data);

@@ -142,7 +142,7 @@ std::optional<StoredValue> WarpMemory::argument(const MicroOp &Op, unsigned Part
     return StoredValue{*Word, false};
   if (isReal(Op, Part) || (Whole && Slot->Ty.K == Type::Float)) {
     // By its place in the source: layouts have parameters of other sizes.
-    const StoredValue Drawn = {scramble((uint64_t(Slot->Position + 1) << 32) + Offset - Slot->Offset), true};
+    const StoredValue Drawn = {RealData::of(scramble((uint64_t(Slot->Position + 1) << 32) + Offset - Slot->Offset)), true};
     const bool Known = Whole && Op.ElementBytes >= 4 && Slot->Position < Facts.Reals.size() && Facts.Reals[Slot->Position];
     return Known ? StoredValue{wordOf(*Facts.Reals[Slot->Position], Op.ElementBytes * 8u), false} : Drawn;
   }
