@@ -66,16 +66,12 @@ void AluUnit::addData() {
   const bool Multiplies = Op.Op == Opcode::FFma, Subtracts = Op.Op == Opcode::FSub;
   const uint64_t Sign = Subtracts ? ~uint64_t(0) : 1;
   const unsigned Second = Multiplies ? 2 : 1;
-  const std::array<uint32_t, 3> Unknown = {unknown(0), unknown(1), unknown(2)};
-  auto isKnown = [&](unsigned I, unsigned L) { return !(Unknown[I] >> L & 1); };
+  const uint32_t FirstUnknown = unknown(0) | (Multiplies ? unknown(1) : 0), SecondUnknown = unknown(Second);
+  auto term = [](bool IsData, uint64_t Data, double Known) { return IsData ? Data - RealData::Middle : RealData::step(Known); };
   result([&](unsigned L) {
-    const bool FirstKnown = isKnown(0, L) && (!Multiplies || isKnown(1, L)), SecondKnown = isKnown(Second, L);
-    uint64_t Out = RealData::Middle;
-    if (FirstKnown)
-      Out += RealData::step(Multiplies ? real(0, L) * real(1, L) : real(0, L));
-    else
-      Out += (Multiplies ? RealData::of(scramble(source(0)[L] * 0x9E3779B97F4A7C15ull ^ source(1)[L])) : source(0)[L]) - RealData::Middle;
-    return Out + Sign * (SecondKnown ? RealData::step(real(Second, L)) : source(Second)[L] - RealData::Middle);
+    const uint64_t A = source(0)[L], Product = RealData::of(scramble(A * 0x9E3779B97F4A7C15ull ^ source(1)[L]));
+    const uint64_t First = term(FirstUnknown >> L & 1, Multiplies ? Product : A, Multiplies ? real(0, L) * real(1, L) : real(0, L));
+    return RealData::Middle + First + Sign * term(SecondUnknown >> L & 1, source(Second)[L], real(Second, L));
   });
 }
 
