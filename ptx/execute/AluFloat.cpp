@@ -69,24 +69,22 @@ void AluUnit::addData() {
   const uint32_t FirstUnknown = unknown(0) | (Multiplies ? unknown(1) : 0), SecondUnknown = unknown(Second);
   auto term = [](bool IsData, uint64_t Data, double Known) { return IsData ? Data - RealData::Middle : RealData::step(Known); };
   result([&](unsigned L) {
-    const uint64_t A = source(0)[L], Product = RealData::of(scramble(A * 0x9E3779B97F4A7C15ull ^ source(1)[L]));
-    const uint64_t First = term(FirstUnknown >> L & 1, Multiplies ? Product : A, Multiplies ? real(0, L) * real(1, L) : real(0, L));
+    const uint64_t A = source(0)[L], B = source(1)[L];
+    const uint64_t First = Multiplies ? term(FirstUnknown >> L & 1, RealData::of(scramble(A * 0x9E3779B97F4A7C15ull ^ B)), real(0, L) * real(1, L))
+                                      : term(FirstUnknown >> L & 1, A, real(0, L));
     return RealData::Middle + First + Sign * term(SecondUnknown >> L & 1, source(Second)[L], real(Second, L));
   });
 }
 
 void AluUnit::floating() {
-  const uint32_t Known = Mask & ~unknownSources();
   const bool IsWhole = Op.SrcBits == Op.Bits && (Op.Bits == 32 || Op.Bits == 64); // one value a register
   const bool IsSum = Op.Op == Opcode::FAdd || Op.Op == Opcode::FSub || Op.Op == Opcode::FFma;
-  AluUnit Data(P, Op, Mask & ~Known, R);
-  if (IsWhole && IsSum && Known != Mask)
-    Data.addData();
-  if (!Known || !IsWhole || !computed<float>(Op.Op, 1, 1, 1))
-    return IsWhole && IsSum ? void() : opaque();
-  if (Known != Mask && !IsSum)
-    Data.opaque();
-  AluUnit Exact(P, Op, Known, R);
+  const uint32_t Known = IsWhole && computed<float>(Op.Op, 1, 1, 1) ? Mask & ~unknownSources() : 0;
+  AluUnit Data(P, Op, Mask & ~Known, R), Exact(P, Op, Known, R);
+  if (Known != Mask)
+    IsWhole && IsSum ? Data.addData() : Data.opaque();
+  if (!Known)
+    return;
   if (Op.Bits == 32)
     Exact.arithmetic<float>();
   else

@@ -9,6 +9,10 @@ using namespace restride::ptx;
 /// From the begin of the range of one pointer.
 static uint64_t offsetIn(uint64_t Address) { return Address & ((uint64_t(1) << RangeBits) - 1); }
 
+uint64_t WarpMemory::loaded(const MicroOp &Op, unsigned Part, const DataIntegers &Data, unsigned Lane, uint64_t Address) const {
+  return isReal(Op, Part) ? RealData::of(scramble(Address)) : leaf(Op, Data, Lane, Address);
+}
+
 uint64_t WarpMemory::leaf(const MicroOp &Op, const DataIntegers &Data, unsigned Lane, uint64_t Address) {
   if (Op.IsPointer && Op.Bits == 64) {
     // A range of its own, away from those of the parameters.

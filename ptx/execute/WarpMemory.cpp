@@ -60,7 +60,7 @@ StoredValue WarpMemory::read(const MicroOp &Op, unsigned Part, DataIntegers Data
   // Local memory of different lanes is different memory.
   Origin Seen;
   const uint64_t Seed = Where == Space::Local ? Address * 32 + Lane : seed(Address, Seen);
-  return {isReal(Op, Part) ? RealData::of(scramble(Seed ^ window(Where))) : leaf(Op, Data, Lane, Seed ^ window(Where)), true};
+  return {loaded(Op, Part, Data, Lane, Seed ^ window(Where)), true};
 }
 
 void WarpMemory::write(Space Where, unsigned Lane, uint64_t Address, unsigned Bytes, StoredValue V) {
@@ -124,12 +124,10 @@ void WarpMemory::load(const MicroOp &Op, const Request &Loading, RegisterFile &R
       });
     } else if (IsLeaf) {
       Unknown = Mask;
-      if (isReal(Op, D))
-        forLanes(Mask, [&](unsigned L) { Out[L] = Register(RealData::of(scramble(seed(Address[L] + Behind, Seen)))); });
-      else if (IsPlain)
+      if (IsPlain && !isReal(Op, D))
         forLanes(Mask, [&](unsigned L) { Out[L] = Register(randomBelow(seed(Address[L] + Behind, Seen), Data.Elements)); });
       else
-        forLanes(Mask, [&](unsigned L) { Out[L] = Register(leaf(Op, Data, L, seed(Address[L] + Behind, Seen))); });
+        forLanes(Mask, [&](unsigned L) { Out[L] = Register(loaded(Op, D, Data, L, seed(Address[L] + Behind, Seen))); });
     } else
       forLanes(Mask, [&](unsigned L) {
         const StoredValue V = read(Op, D, Data, Where, L, Address[L] + Behind);

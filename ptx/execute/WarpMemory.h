@@ -61,6 +61,8 @@ private:
   std::optional<uint64_t> runBound(const MicroOp &Op, unsigned Part, uint64_t Address) const;
   /// The pseudo-random value behind \p Address.
   static uint64_t leaf(const MicroOp &Op, const DataIntegers &Data, unsigned Lane, uint64_t Address);
+  /// The same as \p Op loads it to its destination \p Part, also of floating-point data.
+  uint64_t loaded(const MicroOp &Op, unsigned Part, const DataIntegers &Data, unsigned Lane, uint64_t Address) const;
 
   /// What is known to lie at \p Address in the symbol \p Index.
   std::optional<uint64_t> symbolWord(size_t Index, uint64_t Address, unsigned Bytes) const;

@@ -57,23 +57,20 @@ ObjectPlaces handlePlaces(const Candidate &C, const Layout &L, double Assumed) {
 }
 
 std::optional<ptx::ArrayPlace> declaredPlace(const Candidate &C, const Layout &L) {
+  if (!declaredForm(L).handleIsArray())
+    return handlePlaces(C, L, 0).Arrays.front();
   const Record &R = C.Type;
-  const bool Arrays = declaredForm(L).handleIsArray();
-  const uint64_t Count = uint64_t(C.Elements.Count), Elements = Arrays ? Count : 1;
   ptx::ArrayPlace Out;
-  Out.Elements = Count, Out.RecordBytes = R.Size, Out.SourceBytes = Elements * R.Size;
+  Out.Elements = uint64_t(C.Elements.Count), Out.RecordBytes = R.Size, Out.SourceBytes = Out.Elements * R.Size;
   if (Out.SourceBytes > MostTileBytes)
     return std::nullopt;
-  uint64_t End = 0; // of the arrays so far
   for (const Leaf &F : leaves(R)) {
-    const uint64_t At = Arrays ? llvm::alignTo(End, F.Align) : L.offsetOf(R, F, 0, 1);
-    End = At + Elements * F.Size;
-    Out.Source.resize(std::max<uint64_t>(Out.Source.size(), End), ~0u);
-    for (uint64_t Byte = 0; Byte < Elements * F.Size; ++Byte)
-      Out.Source[At + Byte] = uint32_t(Byte / F.Size * R.Size + F.Offset + Byte % F.Size);
+    Out.Source.resize(llvm::alignTo(Out.Source.size(), F.Align), ~0u);
+    for (uint64_t Element = 0; Element < Out.Elements; ++Element)
+      for (uint64_t Byte = 0; Byte < F.Size; ++Byte)
+        Out.Source.push_back(uint32_t(Element * R.Size + F.Offset + Byte));
   }
-  Out.TileBytes = Arrays ? Out.Source.size() : L.allocationBytes(R, 1);
-  Out.Source.resize(Out.TileBytes, ~0u);
+  Out.TileBytes = Out.Source.size();
   return Out;
 }
 

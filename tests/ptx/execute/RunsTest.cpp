@@ -185,10 +185,8 @@ mov.u32 %r1, %tid.x;
                      .find("k"));
 }
 
-TEST(Runs, AreCountedFromZeroAsWell) {
-  for (const unsigned Layout : {0u, 1u}) {
-    // for (k = 0; k != rows[i].count; ++k) p[rows[i].first + k]
-    const Kernel K = ofRows(std::string(RowLoads[Layout]) + R"(setp.lt.s32 %p1, %r3, 1;
+/// for (k = 0; k != rows[i].count; ++k) p[rows[i].first + k], with `%r2 = rows[i].first, %r3 = rows[i].count`.
+const char *const FromZero = R"(setp.lt.s32 %p1, %r3, 1;
 @%p1 bra DONE;
 mov.b32 %r4, 0;
 LOOP: add.s32 %r5, %r4, %r2;
@@ -198,12 +196,19 @@ ld.global.b32 %r6, [%rd6];
 add.s32 %r4, %r4, 1;
 setp.ne.s32 %p2, %r4, %r3;
 @%p2 bra LOOP;
-DONE: )");
-    const WarpTrace T = K.run(rowsOfElements(RowsPerTile[Layout]), 0, 0);
-    ASSERT_EQ(T.Loops.size(), 1u);
-    EXPECT_TRUE(T.Loops[0].Runs) << Layout;
-    EXPECT_GT(T.Loops[0].Executed, 8u) << "the longest of 32 runs";
-    EXPECT_LE(T.Loops[0].Executed, 16u);
+DONE: )";
+
+static void expectMeanRuns(const WarpTrace &T) {
+  ASSERT_EQ(T.Loops.size(), 1u);
+  EXPECT_TRUE(T.Loops[0].Runs);
+  EXPECT_GT(T.Loops[0].Executed, 8u) << "the longest of 32 runs";
+  EXPECT_LE(T.Loops[0].Executed, 16u);
+}
+
+TEST(Runs, AreCountedFromZeroAsWell) {
+  for (const unsigned Layout : {0u, 1u}) {
+    SCOPED_TRACE(Layout);
+    expectMeanRuns(ofRows(std::string(RowLoads[Layout]) + FromZero).run(rowsOfElements(RowsPerTile[Layout]), 0, 0));
   }
 }
 
@@ -212,11 +217,11 @@ TEST(Runs, MayHaveCountsOfFewerBytes) {
 add.s64 %rd4, %rd2, %rd3;
 ld.global.b32 %r2, [%rd4];
 ld.global.s16 %r3, [%rd4+4];
-setp.lt.s32 %p1, %r3, 1;
-@%p1 bra DONE;
 )";
   // for (j = rows[i].first; j < rows[i].first + rows[i].count; ++j) p[j]
-  const Kernel FromBegin = ofRows(Loads + R"(add.s32 %r4, %r2, %r3;
+  const Kernel FromBegin = ofRows(Loads + R"(setp.lt.s32 %p1, %r3, 1;
+@%p1 bra DONE;
+add.s32 %r4, %r2, %r3;
 LOOP: mul.wide.s32 %rd5, %r2, 16;
 add.s64 %rd6, %rd1, %rd5;
 ld.global.b32 %r6, [%rd6];
@@ -224,23 +229,8 @@ add.s32 %r2, %r2, 1;
 setp.lt.s32 %p2, %r2, %r4;
 @%p2 bra LOOP;
 DONE: )");
-  // for (k = 0; k != rows[i].count; ++k) p[rows[i].first + k]
-  const Kernel FromZero = ofRows(Loads + R"(mov.b32 %r4, 0;
-LOOP: add.s32 %r5, %r4, %r2;
-mul.wide.s32 %rd5, %r5, 16;
-add.s64 %rd6, %rd1, %rd5;
-ld.global.b32 %r6, [%rd6];
-add.s32 %r4, %r4, 1;
-setp.ne.s32 %p2, %r4, %r3;
-@%p2 bra LOOP;
-DONE: )");
-  for (const Kernel *K : {&FromBegin, &FromZero}) {
-    const WarpTrace T = K->run(rowsOfElements(1), 0, 0);
-    ASSERT_EQ(T.Loops.size(), 1u);
-    EXPECT_TRUE(T.Loops[0].Runs);
-    EXPECT_GT(T.Loops[0].Executed, 8u);
-    EXPECT_LE(T.Loops[0].Executed, 16u);
-  }
+  for (const Kernel &K : {FromBegin, ofRows(Loads + FromZero)})
+    expectMeanRuns(K.run(rowsOfElements(1), 0, 0));
 }
 
 TEST(Runs, OfArraysInAStructAreFoundWhereverItsMembersAreCountedFrom) {
@@ -250,26 +240,11 @@ add.s64 %rd8, %rd9, 16;
 ld.param.u64 %rd1, [%rd8+-16];
 ld.param.u64 %rd2, [%rd8+-8];
 mov.u32 %r1, %tid.x;
-)") + RowLoads[0] + R"(setp.lt.s32 %p1, %r3, 1;
-@%p1 bra DONE;
-mov.b32 %r4, 0;
-LOOP: add.s32 %r5, %r4, %r2;
-mul.wide.s32 %rd5, %r5, 16;
-add.s64 %rd6, %rd1, %rd5;
-ld.global.b32 %r6, [%rd6];
-add.s32 %r4, %r4, 1;
-setp.ne.s32 %p2, %r4, %r3;
-@%p2 bra LOOP;
-DONE: ret;
-)"))
+)") + RowLoads[0] + FromZero + "ret;\n"))
                       .find("k"));
   LaunchFacts L = rowsOfElements(1);
   L.Arrays = {{L.Arrays[0][0], L.Arrays[1][0]}};
-  const WarpTrace T = K.run(L, 0, 0);
-  ASSERT_EQ(T.Loops.size(), 1u);
-  EXPECT_TRUE(T.Loops[0].Runs);
-  EXPECT_GT(T.Loops[0].Executed, 8u);
-  EXPECT_LE(T.Loops[0].Executed, 16u);
+  expectMeanRuns(K.run(L, 0, 0));
 }
 
 TEST(Runs, AreSearched) {
