@@ -73,7 +73,8 @@ struct RealData {
     constexpr double Most = 0x1p40;
     if (!(std::abs(Known) < Most))
       return scramble(std::bit_cast<uint64_t>(Known)) << Bits;
-    const int64_t Steps = std::llround(std::ldexp(Known, FractionBits));
+    const double Scaled = Known * (1 << FractionBits);
+    const int64_t Steps = int64_t(Scaled + std::copysign(0.5, Scaled)); // std::llround() is a call
     return uint64_t(Steps || Known == 0 ? Steps : Known < 0 ? -1 : 1);
   }
   /// Places that \p Data lies from where it would without what was added.

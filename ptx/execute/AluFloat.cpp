@@ -63,17 +63,36 @@ template <typename T> void AluUnit::arithmetic() {
 
 /// Sums with data in them, which keep how far apart they are.
 void AluUnit::addData() {
-  const bool Multiplies = Op.Op == Opcode::FFma, Subtracts = Op.Op == Opcode::FSub;
-  const uint64_t Sign = Subtracts ? ~uint64_t(0) : 1;
+  const bool Multiplies = Op.Op == Opcode::FFma;
   const unsigned Second = Multiplies ? 2 : 1;
-  const uint32_t FirstUnknown = unknown(0) | (Multiplies ? unknown(1) : 0), SecondUnknown = unknown(Second);
-  auto term = [](bool IsData, uint64_t Data, double Known) { return IsData ? Data - RealData::Middle : RealData::step(Known); };
-  result([&](unsigned L) {
-    const uint64_t A = source(0)[L], B = source(1)[L];
-    const uint64_t First = Multiplies ? term(FirstUnknown >> L & 1, RealData::of(scramble(A * 0x9E3779B97F4A7C15ull ^ B)), real(0, L) * real(1, L))
-                                      : term(FirstUnknown >> L & 1, A, real(0, L));
-    return RealData::Middle + First + Sign * term(SecondUnknown >> L & 1, source(Second)[L], real(Second, L));
-  });
+  // What a source adds, where it is data: cheap, and the same for all lanes. Few sums have numbers in them that are known.
+  auto amount = [&](unsigned I) {
+    const Lanes &A = source(I);
+    Lanes Out;
+    for (unsigned L = 0; L < 32; ++L)
+      Out[L] = A[L] - RealData::Middle;
+    for (uint32_t Known = Mask & ~unknown(I); Known; Known &= Known - 1) {
+      const unsigned L = unsigned(std::countr_zero(Known));
+      Out[L] = RealData::step(real(I, L));
+    }
+    return Out;
+  };
+  auto product = [&] {
+    const Lanes &A = source(0), &B = source(1);
+    Lanes Out;
+    for (unsigned L = 0; L < 32; ++L)
+      Out[L] = RealData::of(scramble(A[L] * 0x9E3779B97F4A7C15ull ^ B[L])) - RealData::Middle;
+    for (uint32_t Known = Mask & ~(unknown(0) | unknown(1)); Known; Known &= Known - 1) {
+      const unsigned L = unsigned(std::countr_zero(Known));
+      Out[L] = RealData::step(real(0, L) * real(1, L));
+    }
+    return Out;
+  };
+  const Lanes First = Multiplies ? product() : amount(0), Last = amount(Second);
+  if (Op.Op == Opcode::FSub)
+    result([&](unsigned L) { return RealData::Middle + First[L] - Last[L]; });
+  else
+    result([&](unsigned L) { return RealData::Middle + First[L] + Last[L]; });
 }
 
 void AluUnit::floating() {
