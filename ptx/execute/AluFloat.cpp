@@ -63,32 +63,28 @@ template <typename T> void AluUnit::arithmetic() {
 
 /// Sums with data in them, which keep how far apart they are.
 void AluUnit::addData() {
-  const bool Multiplies = Op.Op == Opcode::FFma;
-  const unsigned Second = Multiplies ? 2 : 1;
-  // What a source adds, where it is data: cheap, and the same for all lanes. Few sums have numbers in them that are known.
-  auto amount = [&](unsigned I) {
-    const Lanes &A = source(I);
+  // All lanes as if they were data first, which is cheap: few sums have numbers in them that are known.
+  auto terms = [&](uint32_t Unknown, auto DataOf, auto KnownOf) {
     Lanes Out;
     for (unsigned L = 0; L < 32; ++L)
-      Out[L] = A[L] - RealData::Middle;
-    for (uint32_t Known = Mask & ~unknown(I); Known; Known &= Known - 1) {
+      Out[L] = DataOf(L) - RealData::Middle;
+    for (uint32_t Known = Mask & ~Unknown; Known; Known &= Known - 1) {
       const unsigned L = unsigned(std::countr_zero(Known));
-      Out[L] = RealData::step(real(I, L));
+      Out[L] = RealData::step(KnownOf(L));
     }
     return Out;
+  };
+  auto operand = [&](unsigned I) {
+    const Lanes &A = source(I);
+    return terms(unknown(I), [&](unsigned L) { return A[L]; }, [&](unsigned L) { return real(I, L); });
   };
   auto product = [&] {
     const Lanes &A = source(0), &B = source(1);
-    Lanes Out;
-    for (unsigned L = 0; L < 32; ++L)
-      Out[L] = RealData::of(scramble(A[L] * 0x9E3779B97F4A7C15ull ^ B[L])) - RealData::Middle;
-    for (uint32_t Known = Mask & ~(unknown(0) | unknown(1)); Known; Known &= Known - 1) {
-      const unsigned L = unsigned(std::countr_zero(Known));
-      Out[L] = RealData::step(real(0, L) * real(1, L));
-    }
-    return Out;
+    return terms(unknown(0) | unknown(1), [&](unsigned L) { return RealData::of(scramble(A[L] * 0x9E3779B97F4A7C15ull ^ B[L])); },
+                 [&](unsigned L) { return real(0, L) * real(1, L); });
   };
-  const Lanes First = Multiplies ? product() : amount(0), Last = amount(Second);
+  const bool Multiplies = Op.Op == Opcode::FFma;
+  const Lanes First = Multiplies ? product() : operand(0), Last = operand(Multiplies ? 2 : 1);
   if (Op.Op == Opcode::FSub)
     result([&](unsigned L) { return RealData::Middle + First[L] - Last[L]; });
   else
