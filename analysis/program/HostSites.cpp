@@ -24,7 +24,8 @@ static constexpr RuntimeFunction RuntimeFunctions[] = {
     {"cudaMallocAsync", HostCall::MallocAsync, 1}, {"cudaFree", HostCall::Free, -1},
     {"cudaFreeAsync", HostCall::FreeAsync, -1},  {"cudaMemcpy", HostCall::Memcpy, 2},
     {"cudaMemcpyAsync", HostCall::MemcpyAsync, 2}, {"cudaMemset", HostCall::Memset, 2},
-    {"cudaMemsetAsync", HostCall::MemsetAsync, 2},
+    {"cudaMemsetAsync", HostCall::MemsetAsync, 2},  {"memset", HostCall::HostMemset, 2},
+    {"cudaMemPrefetchAsync", HostCall::Prefetch, 1}, {"cudaMemAdvise", HostCall::Advise, 1},
 };
 
 bool UseClassifier::isRuntimeFunction(const FunctionDecl *F) const {
@@ -84,6 +85,12 @@ bool UseClassifier::runtimeCall(const CallExpr *Call, const Expr *E, const Point
   bool Allocates = Known->Api <= HostCall::MallocAsync;
   bool Copies = Known->Api == HostCall::Memcpy || Known->Api == HostCall::MemcpyAsync;
   if (Allocates != AddressOf || Argument > (Copies ? 1u : 0u))
+    return false;
+  if (Known->Api == HostCall::HostMemset && (Graph.scalars() || !Caller || runsOnDevice(Caller) || !resultIsUnused(Call)))
+    return false;
+  // A list in braces has no type that a helper could take it by.
+  if ((Known->Api == HostCall::Prefetch || Known->Api == HostCall::Advise) &&
+      (Graph.scalars() || llvm::any_of(Call->arguments(), [](const Expr *A) { return isa<InitListExpr>(A->IgnoreImplicit()); })))
     return false;
 
   auto Macro = [&] {

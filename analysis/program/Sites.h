@@ -262,7 +262,8 @@ struct Method {
 /// A call of the CUDA runtime with the array.
 struct HostCall {
   /// From: a function of the program's that gives out device memory, with the cast around its call.
-  enum Api { From, Malloc, MallocManaged, MallocAsync, Free, FreeAsync, Memcpy, MemcpyAsync, Memset, MemsetAsync,
+  /// HostMemset: the C library's, on managed memory. Prefetch, Advise: hints about where that lies.
+  enum Api { From, Malloc, MallocManaged, MallocAsync, Free, FreeAsync, Memcpy, MemcpyAsync, Memset, MemsetAsync, HostMemset, Prefetch, Advise,
              MemcpyToSymbol, MemcpyToSymbolAsync, MemcpyFromSymbol, MemcpyFromSymbolAsync } What;
   Range Callee;   ///< the function's name, with template arguments
   std::optional<Range> Whole; ///< the call

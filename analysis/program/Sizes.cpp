@@ -237,7 +237,7 @@ private:
       if (Name == Known)
         return true;
     return Name.starts_with("cudaMalloc") || Name.starts_with("cudaFree") || Name.starts_with("cudaMemcpy") ||
-           Name.starts_with("cudaMemset") || Name.starts_with("cudaHostAlloc") || Name.starts_with("cudaHost");
+           Name.starts_with("cudaMemset") || Name == "cudaMemPrefetchAsync" || Name == "cudaMemAdvise" || Name.starts_with("cudaHostAlloc") || Name.starts_with("cudaHost");
   }
   /// The call has no byte count, or one in units of sizeof the record.
   bool followsSize(const CallExpr *Call) const {

@@ -22,6 +22,16 @@ std::string localRecord(const Record &R, llvm::StringRef Indent) {
       .str();
 }
 
+std::string filledRecord(const Record &R) {
+  return localRecord(R, "  ") + "  memset(" + (R.TrivialDefault ? "" : "(void *)") + "&r, value, sizeof(r));\n";
+}
+
+std::string elementStore(const Record &R, const Layout &L, llvm::StringRef Handle, llvm::StringRef Pointer, llvm::StringRef Index, llvm::StringRef Value) {
+  if (L.elementIsRecord())
+    return ("static_cast<" + R.Name + " &>(" + Pointer + "[" + Index + "]) = " + Value + ";").str();
+  return (llvm::Twine(elementFunction(R, Handle, "store")) + "(" + Pointer + ", " + Index + ", " + Value + ");").str();
+}
+
 /// "static inline __host__ __device__ void PSoA_store(PSoA p, ptrdiff_t i", the
 /// handle by pointer to const where it only reads.
 static std::string head(const Record &R, const Layout &L, llvm::StringRef Handle, llvm::StringRef What, llvm::StringRef Result, bool Reads) {

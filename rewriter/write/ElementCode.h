@@ -14,6 +14,12 @@ std::string elementFunction(const Record &R, llvm::StringRef Handle, llvm::Strin
 /// A local variable `r` of the record's type whose constructor does not run.
 std::string localRecord(const Record &R, llvm::StringRef Indent);
 
+/// That variable `r`, with every byte set to `value`, in a function's body.
+std::string filledRecord(const Record &R);
+
+/// The statement that stores the record \p Value in element \p Index behind \p Pointer.
+std::string elementStore(const Record &R, const Layout &L, llvm::StringRef Handle, llvm::StringRef Pointer, llvm::StringRef Index, llvm::StringRef Value);
+
 std::string loadFunction(const Record &R, const Layout &L, llvm::StringRef Handle);
 
 /// \p Path leads to a nested record; empty for the whole element.

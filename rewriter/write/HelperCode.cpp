@@ -1,6 +1,7 @@
 #include "rewriter/write/HelperCode.h"
 
 #include "rewriter/write/ElementCode.h"
+#include "rewriter/write/ManagedCode.h"
 #include "rewriter/write/OwnerCode.h"
 #include "rewriter/write/SymbolCode.h"
 
@@ -27,13 +28,13 @@ std::string handleName(const Record &R, const Layout &L, const std::vector<std::
 bool isHelperWord(llvm::StringRef Name) {
   static constexpr llvm::StringRef Words[] = {"Raw", "base", "bytes", "dst", "e",    "first", "flags",   "freed",  "from", "i",    "kind", "n",
                                               "p",    "r",     "src", "args", "stream", "staging", "to",     "value",
-                                              "pitch", "packed", "symbol", "field", "Extent"};
+                                              "pitch", "packed", "symbol", "field", "Extent", "rest", "Rest"};
   return llvm::is_contained(Words, Name) || (Name.size() == 1 && Name[0] >= 'j');
 }
 
 std::string helperName(llvm::StringRef Handle, HostCall::Api What) {
   static constexpr llvm::StringRef Names[] = {"from", "malloc", "mallocManaged", "mallocAsync", "free",       "freeAsync",
-                                              "memcpy", "memcpyAsync",   "memset",      "memsetAsync",
+                                              "memcpy", "memcpyAsync",   "memset",      "memsetAsync", "hostMemset", "memPrefetchAsync", "memAdvise",
                                               "memcpyToSymbol", "memcpyToSymbolAsync", "memcpyFromSymbol", "memcpyFromSymbolAsync"};
   return (Handle + "_" + Names[What]).str();
 }
@@ -126,10 +127,7 @@ std::string Writer::conversionKernels(const HelperNeeds &N) const {
   auto Load = [&](const std::string &P, const std::string &I) {
     return L.elementIsRecord() ? P + "[" + I + "]" : elementFunction(R, H, "load") + "(" + P + ", " + I + ")";
   };
-  auto Store = [&](const std::string &P, const std::string &I, const std::string &V) {
-    return L.elementIsRecord() ? "static_cast<" + R.Name + " &>(" + P + "[" + I + "]) = " + V + ";"
-                               : elementFunction(R, H, "store") + "(" + P + ", " + I + ", " + V + ");";
-  };
+  auto Store = [&](const std::string &P, const std::string &I, const std::string &V) { return elementStore(R, L, H, P, I, V); };
   auto At = [](bool Offset, const char *First) { return Offset ? std::string(First) + " + i" : std::string("i"); };
   auto Parameter = [](bool Offset, const char *First) { return Offset ? std::string("ptrdiff_t ") + First + ", " : std::string(); };
   auto Kernel = [&](const char *Name, const std::string &Parameters, const std::string &Before, const std::string &Body) {
@@ -145,9 +143,8 @@ std::string Writer::conversionKernels(const HelperNeeds &N) const {
   if (!N.Within.empty())
     Out += Kernel("copy", Value + "dst, " + Parameter(N.WithinAt, "to") + ConstValue + "src, " + Parameter(N.WithinAt, "from"), "",
                   Store("dst", At(N.WithinAt, "to"), Load("src", At(N.WithinAt, "from"))));
-  if (!N.Fill.empty())
-    Out += Kernel("fill", Value + "dst, " + Parameter(N.FillAt, "first") + "int value, ",
-                  localRecord(R, "  ") + "  memset(" + (R.TrivialDefault ? "" : "(void *)") + "&r, value, sizeof(r));\n", Store("dst", At(N.FillAt, "first"), "r"));
+  if (N.Fill.count(HostCall::Memset) || N.Fill.count(HostCall::MemsetAsync))
+    Out += Kernel("fill", Value + "dst, " + Parameter(N.FillAt, "first") + "int value, ", filledRecord(R), Store("dst", At(N.FillAt, "first"), "r"));
   return Out;
 }
 
@@ -222,6 +219,8 @@ std::string Writer::copyWithin(const HelperNeeds &N) const {
 std::string Writer::fill(const HelperNeeds &N) const {
   std::string Out;
   for (HostCall::Api What : N.Fill) {
+    if (What == HostCall::HostMemset)
+      continue; // see managedCode()
     bool Async = What == HostCall::MemsetAsync;
     Out += "static inline cudaError_t " + helperName(H, What) + "(" + Value + "dst, " + (N.FillAt ? "ptrdiff_t first, " : "") +
            "int value, size_t bytes" + (Async ? ", cudaStream_t stream = 0" : "") + ") {\n" + "  size_t n = bytes / sizeof(" + R.Name +
@@ -317,6 +316,7 @@ std::string Writer::run(HelperNeeds N) {
     Parts.push_back(fill(N));
   for (const auto &[Element, Needs] : N.Fields)
     Parts.push_back(fieldCopyCode(Element, L.handleIsStruct() ? 1 : L.countGranule(), Needs));
+  llvm::append_range(Parts, managedCode(R, L, H, N));
   llvm::append_range(Parts, symbolCode(R, L, H, N));
   if (N.ForHost)
     Parts[0] = withoutCuda(std::move(Parts[0]));

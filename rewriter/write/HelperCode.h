@@ -26,6 +26,8 @@ struct HelperNeeds {
   bool InAt = false, OutAt = false, WithinAt = false; ///< some start at an element other than 0
   std::set<HostCall::Api> Fill, Allocate, Release;
   bool FillAt = false;
+  std::set<HostCall::Api> Hints; ///< about where managed memory lies
+  bool HintAt = false;
   std::string Owner; ///< the type of a std::unique_ptr that owns the array
   bool From = false; ///< memory that the program's functions give out becomes the layout
   std::set<HostCall::Api> Symbol; ///< copies of declared arrays

@@ -71,9 +71,10 @@ static void callEdits(const Move &M, const HostCall &H, HelperNeeds &Needs, std:
       Out.push_back({P.Whole, {*P.Plain}});
     return;
   }
-  bool Fill = H.What == HostCall::Memset || H.What == HostCall::MemsetAsync;
+  bool Fill = H.What == HostCall::Memset || H.What == HostCall::MemsetAsync || H.What == HostCall::HostMemset;
   bool Within = H.Pointers.size() == 2, In = !Within && H.Pointers[0].Argument == 0;
-  bool At = Frees ? false : Fill ? Needs.FillAt : Within ? Needs.WithinAt : In ? Needs.InAt : Needs.OutAt;
+  bool Hint = H.What == HostCall::Prefetch || H.What == HostCall::Advise;
+  bool At = Frees ? false : Hint ? Needs.HintAt : Fill ? Needs.FillAt : Within ? Needs.WithinAt : In ? Needs.InAt : Needs.OutAt;
   for (const HostCall::Pointer &P : H.Pointers) {
     Pieces With = base(P.What);
     if (At) {
@@ -119,8 +120,14 @@ static void callNeeds(const HostCall &H, const Move &M, HelperNeeds &Needs) {
     break;
   case HostCall::Memset:
   case HostCall::MemsetAsync:
+  case HostCall::HostMemset:
     Needs.Fill.insert(H.What);
     Needs.FillAt |= Offset;
+    break;
+  case HostCall::Prefetch:
+  case HostCall::Advise:
+    Needs.Hints.insert(H.What);
+    Needs.HintAt |= Offset;
     break;
   case HostCall::Memcpy:
   case HostCall::MemcpyAsync:

@@ -112,6 +112,15 @@ TEST(HelperCode, movesMemberArraysByTheirFirst) {
   EXPECT_TRUE(contains(Text, "cudaFree((void *)p.v.base)")) << Text;
 }
 
+// A run of elements that begins within a tile touches the tile that it ends in, too.
+TEST(HelperCode, hintsReachAllTilesOfARun) {
+  HelperNeeds Needs;
+  Needs.Hints = {HostCall::Advise};
+  Needs.HintAt = true;
+  EXPECT_TRUE(contains(code(shapes::pair(), "asta32", Needs), "return cudaMemAdvise(p + first / 32, (first % 32 + n + 31) / 32 * sizeof(H), rest...);"));
+  EXPECT_TRUE(contains(code(shapes::pair(), "soa", Needs), "cudaMemAdvise(p.x + first, n * 4, rest...);"));
+}
+
 TEST(HelperCode, isReadByACompilerWithoutCuda) {
   HelperNeeds Needs;
   Needs.ForHost = true;
