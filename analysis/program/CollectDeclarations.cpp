@@ -149,9 +149,12 @@ public:
     }
     if (IsSeen)
       give(Definition, Arguments, U.Facts.Arguments);
-    if (const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(Call))
-      if (const ValueDecl *Container = resizedBy(Member))
+    if (const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(Call)) {
+      if (const ValueDecl *Outer = resizedInsideBy(Member))
+        U.Facts.ResizedInside[Outer->getLocation().getRawEncoding()].push_back(Member);
+      else if (const ValueDecl *Container = resizedBy(Member))
         U.Facts.Resized[Container->getLocation().getRawEncoding()].push_back(Member);
+    }
     if (const CUDAKernelCallExpr *Launch = dyn_cast<CUDAKernelCallExpr>(Call))
       U.Facts.Launches.push_back(Launch);
     return true;

@@ -27,12 +27,14 @@ const ValueDecl *containerOf(const Expr *E) {
   return D && isa<VarDecl, FieldDecl>(D) && isContainer(D->getType()) ? D : nullptr;
 }
 
-const ValueDecl *resizedBy(const CXXMemberCallExpr *C) {
-  const CXXMethodDecl *M = C->getMethodDecl();
-  const llvm::StringRef Name = M && M->getDeclName().isIdentifier() ? M->getName() : "";
+static bool resizes(const CXXMemberCallExpr *C) {
+  const llvm::StringRef Name = identifierOf(C->getMethodDecl());
   const bool Appends = Name == "push_back" || Name == "emplace_back";
-  return Appends || ((Name == "resize" || Name == "assign" || Name == "reserve") && C->getNumArgs()) ? containerOf(C->getImplicitObjectArgument()) : nullptr;
+  return Appends || ((Name == "resize" || Name == "assign" || Name == "reserve") && C->getNumArgs());
 }
+
+const ValueDecl *resizedBy(const CXXMemberCallExpr *C) { return resizes(C) ? containerOf(C->getImplicitObjectArgument()) : nullptr; }
+const ValueDecl *resizedInsideBy(const CXXMemberCallExpr *C) { return resizes(C) ? outerContainerOf(C->getImplicitObjectArgument()) : nullptr; }
 
 static bool appends(const CXXMemberCallExpr *C) { return C->getMethodDecl()->getName().ends_with("_back"); }
 
@@ -159,7 +161,8 @@ std::optional<Estimate> Evaluator::resizedTo(const ValueDecl *D, std::optional<E
 std::optional<Estimate> Evaluator::containerSize(const ValueDecl *D, Frame In) const {
   if (!D || !isContainer(D->getType()) || In.Depth > MaxDepth)
     return std::nullopt;
-  const unsigned Place = D->getLocation().getRawEncoding();
+  if (const std::optional<uint64_t> Extent = extentOf(D->getType(), Context))
+    return Estimate{int64_t(*Extent), false};
   if (isa<ParmVarDecl>(D) || D->getType()->isReferenceType()) {
     const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D);
     if (const Expr *Given = P ? In.argument(P) : nullptr)
@@ -174,8 +177,8 @@ std::optional<Estimate> Evaluator::containerSize(const ValueDecl *D, Frame In) c
   if (const VarDecl *V = dyn_cast<VarDecl>(D)) {
     if (V->getInit())
       Size = initialSize(V->getInit(), In.deeper());
-  } else if (auto At = Facts.MemberValues.find(Place); At != Facts.MemberValues.end()) {
-    for (const Expr *Given : At->second)
+  } else if (const FieldDecl *F = dyn_cast<FieldDecl>(D)) {
+    for (const Expr *Given : givenTo(F, Facts))
       if (const std::optional<Estimate> Next = initialSize(Given, Frame{{}, {}, nullptr, In.Depth + 1}); Next && (!Size || Next->Value > Size->Value))
         Size = Next;
   }

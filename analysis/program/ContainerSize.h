@@ -10,8 +10,16 @@ namespace restride {
 /// The variable or member of a container's type that \p E names; null: it names none.
 const clang::ValueDecl *containerOf(const clang::Expr *E);
 
+/// The container that the one that \p E is lies in, as an element: `lists` of `lists[i]`; null: it is no such.
+const clang::ValueDecl *outerContainerOf(const clang::Expr *E);
+
+/// How many elements every object of the type has; none: it is no array.
+std::optional<uint64_t> extentOf(clang::QualType T, const clang::ASTContext &Context);
+
 /// The same of the container that \p C, push_back or resize or the like, gives elements.
 const clang::ValueDecl *resizedBy(const clang::CXXMemberCallExpr *C);
+/// Of an element of a container, that container.
+const clang::ValueDecl *resizedInsideBy(const clang::CXXMemberCallExpr *C);
 
 /// `while (v.size() < n)`: what is filled, and up to where.
 struct SizeLimit {

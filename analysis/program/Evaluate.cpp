@@ -106,9 +106,14 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
     return std::nullopt;
   llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
   if constexpr (std::is_same_v<T, int64_t>)
-    if (const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C); Member && Name == "size" && !C->getNumArgs())
+    if (const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C); Member && Name == "size" && !C->getNumArgs()) {
+      if (const ValueDecl *Outer = outerContainerOf(Member->getImplicitObjectArgument())) {
+        const std::optional<double> Mean = meanSize(Outer);
+        return Mean ? std::optional(Estimate{std::llround(*Mean), Doubt::Changes}) : std::nullopt;
+      }
       if (const ValueDecl *Container = containerOf(Member->getImplicitObjectArgument()))
         return sizeSoFar(Member, Container, In);
+    }
   bool Min = Name == "min" || Name == "fmin" || Name == "fminf", Max = Name == "max" || Name == "fmax" || Name == "fmaxf";
   if ((Min || Max) && C->getNumArgs() == 2) {
     std::optional<EstimateOf<T>> L = value<T>(C->getArg(0), In.deeper()), R = value<T>(C->getArg(1), In.deeper());

@@ -136,6 +136,11 @@ private:
   /// Trips of `while (v.size() < n)`, by how much of v one of them appends.
   std::optional<double> tripsToFill(const clang::WhileStmt *While) const;
   std::optional<Estimate> initialSize(const clang::Expr *Init, Frame In) const;
+  // NestedSize.cpp
+  /// Trips of a loop over all elements of \p Range.
+  std::optional<double> tripsOver(const clang::Expr *Range) const;
+  /// Elements of each container in \p Outer, in the mean.
+  std::optional<double> meanSize(const clang::ValueDecl *Outer) const;
   /// A container, or a parameter that is a reference to it and is given it so often; infinite: that cannot be counted.
   struct ContainerName {
     const clang::ValueDecl *Decl = nullptr;
@@ -183,6 +188,7 @@ private:
   mutable std::map<const clang::VarDecl *, unsigned> Summed; ///< arrays of sums while one of them is evaluated, and how often they were read
   mutable unsigned StepsLeft = 1 << 16;                     ///< of such loops, all together
   mutable unsigned PartsLeft = 1 << 18;                     ///< steps to parts of objects, all together
+  mutable std::set<const clang::ValueDecl *> Measured; ///< containers of containers, while how large these are is evaluated
   mutable std::set<std::pair<const clang::Decl *, Part>> Active; ///< parts of objects, and members, that are being evaluated
 };
 

@@ -35,17 +35,15 @@ struct GivenPointer {
 static const ValueDecl *arrayOfMember(const FieldDecl *F, const HostWrites &Host, const UnitFacts &Facts, ASTContext &Context) {
   if (Host.Copied.count(F) || Host.Writes.count(F))
     return F;
-  const auto Given = Facts.MemberValues.find(F->getLocation().getRawEncoding());
   const ValueDecl *Out = nullptr;
-  if (Given != Facts.MemberValues.end())
-    for (const Expr *E : Given->second) {
-      const ValueDecl *Array = arrayOf(E, Facts);
-      if (Array == F || E->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
-        continue;
-      if (!Array || (Out && Array != Out))
-        return nullptr;
-      Out = Array;
-    }
+  for (const Expr *E : givenTo(F, Facts)) {
+    const ValueDecl *Array = arrayOf(E, Facts);
+    if (Array == F || E->isNullPointerConstant(Context, Expr::NPC_ValueDependentIsNull))
+      continue;
+    if (!Array || (Out && Array != Out))
+      return nullptr;
+    Out = Array;
+  }
   return Out;
 }
 

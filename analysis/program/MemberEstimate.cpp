@@ -40,11 +40,15 @@ static bool isElement(const Expr *Object) {
   return !Object || isa<CXXMemberCallExpr, ArraySubscriptExpr>(Object) || (C && C->getOperator() == OO_Subscript);
 }
 
-/// The member is given values in several places.
-static bool isSeveral(const FieldDecl *F, const UnitFacts &Facts) {
+llvm::ArrayRef<const Expr *> givenTo(const FieldDecl *F, const UnitFacts &Facts) {
+  if (auto At = Facts.InstanceValues.find(F); At != Facts.InstanceValues.end())
+    return At->second;
   auto At = Facts.MemberValues.find(F->getLocation().getRawEncoding());
-  return At != Facts.MemberValues.end() && At->second.size() > 1;
+  return At != Facts.MemberValues.end() ? llvm::ArrayRef(At->second) : llvm::ArrayRef<const Expr *>();
 }
+
+/// The member is given values in several places.
+static bool isSeveral(const FieldDecl *F, const UnitFacts &Facts) { return givenTo(F, Facts).size() > 1; }
 
 template <typename T> std::optional<EstimateOf<T>> Evaluator::member(const MemberExpr *M, Frame In) const {
   if (const VarDecl *Static = dyn_cast<VarDecl>(M->getMemberDecl()))
@@ -92,17 +96,17 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::ofAnyObject(const 
 
 template <typename T> std::optional<EstimateOf<T>> Evaluator::anywhere(const FieldDecl *F, llvm::ArrayRef<uint64_t> P, Frame In) const {
   const unsigned Key = F->getLocation().getRawEncoding();
-  auto At = Facts.MemberValues.find(Key);
+  const llvm::ArrayRef<const Expr *> All = givenTo(F, Facts);
   Visit Once(Active, {F, Part(P.begin(), P.end())});
-  if (At == Facts.MemberValues.end() || !Once || In.Depth > MaxDepth || Context.getSourceManager().isInSystemHeader(F->getLocation())) // int3's x
+  if (All.empty() || !Once || In.Depth > MaxDepth || Context.getSourceManager().isInSystemHeader(F->getLocation())) // int3's x
     return std::nullopt;
   // What stands in the class is what holds where nobody says anything else.
   const Expr *Default = F->getInClassInitializer();
   std::optional<EstimateOf<T>> One;
   Doubt Assumed = Facts.UnclearMembers.count(Key) ? Doubt::Changes : Doubt::None;
   bool IsZero = false;
-  for (const Expr *Given : At->second) {
-    if (Given == Default && At->second.size() > 1)
+  for (const Expr *Given : All) {
+    if (Given == Default && All.size() > 1)
       continue;
     std::optional<EstimateOf<T>> Next = part<T>(Given, P, Frame{{}, {}, nullptr, In.Depth + 1});
     Assumed |= Next ? Next->Assumed : Doubt::Changes;

@@ -175,6 +175,8 @@ private:
   void given(const FieldDecl *F, const Expr *Value) {
     if (F->getType()->isArithmeticType() || F->getType()->isRecordType() || F->getType()->isPointerType())
       Facts.MemberValues[F->getLocation().getRawEncoding()].push_back(Value);
+    if (isa<ClassTemplateSpecializationDecl>(F->getParent()))
+      Facts.InstanceValues[F].push_back(Value);
   }
   void unclear(const FieldDecl *F) {
     Facts.UnclearMembers.insert(F->getLocation().getRawEncoding());

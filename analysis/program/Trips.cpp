@@ -89,8 +89,8 @@ double Evaluator::tripsOf(const Stmt *Loop, bool &Counted) const {
     return Count ? double(Count->Trips) : unknown();
   }
   if (const CXXForRangeStmt *Range = dyn_cast<CXXForRangeStmt>(Loop)) {
-    const std::optional<Estimate> Elements = elements(containerOf(Range->getRangeInit()));
-    return Elements ? double(Elements->Value) : unknown();
+    const std::optional<double> Trips = tripsOver(Range->getRangeInit());
+    return Trips ? *Trips : unknown();
   }
   if (const WhileStmt *While = dyn_cast<WhileStmt>(Loop)) {
     const std::optional<double> Trips = tripsToFill(While);

@@ -71,6 +71,8 @@ struct UnitFacts {
   std::map<unsigned, std::vector<const clang::Expr *>> Assigned;
   /// Everything assigned to a member (place of declaration), in all objects; of containers, what they begin as.
   std::map<unsigned, std::vector<const clang::Expr *>> MemberValues;
+  /// Of a class template's members the same by instantiation.
+  std::map<const clang::FieldDecl *, std::vector<const clang::Expr *>> InstanceValues;
   std::set<unsigned> UnclearMembers; ///< and those that may get other values
   /// Where numbers that are members change otherwise: `++grid.side`.
   std::map<unsigned, std::vector<const clang::Expr *>> MemberChanges;
@@ -81,6 +83,8 @@ struct UnitFacts {
   std::map<unsigned, uint64_t> Extents;
   /// Calls that give elements to a std::vector, a variable or a member (place of declaration).
   std::map<unsigned, std::vector<const clang::CXXMemberCallExpr *>> Resized;
+  /// The same of those that lie in a container, by that.
+  std::map<unsigned, std::vector<const clang::CXXMemberCallExpr *>> ResizedInside;
   std::vector<const clang::CUDAKernelCallExpr *> Launches;
   /// Calls that are seen of a function or lambda, by its definition.
   llvm::DenseMap<const clang::FunctionDecl *, std::vector<const clang::CallExpr *>> CallsOf;
@@ -106,6 +110,8 @@ struct UnitFacts {
 
 /// What all calls that are seen give \p P; empty: none is.
 llvm::ArrayRef<const clang::Expr *> givenTo(const clang::ParmVarDecl *P, const UnitFacts &Facts);
+/// What is assigned to the member \p F, of an instantiation of a template in its objects alone.
+llvm::ArrayRef<const clang::Expr *> givenTo(const clang::FieldDecl *F, const UnitFacts &Facts);
 
 /// \p E makes an object, or a pointer to one, into one of a base class.
 bool toBase(const clang::CastExpr *E);

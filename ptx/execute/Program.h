@@ -136,6 +136,7 @@ struct BranchInfo {
   std::vector<std::pair<int, bool>> Deciders;
   /// Leaves != 0: those that the predicate follows from.
   std::vector<GivenWord> Given;
+  bool LeavesBehindCount = false; ///< and the threads that leave are those whose number is not below one that all of them load
   /// It only asks whether a loop runs at all. 1: the taken side skips the loop,
   /// 2: the other one, 0: no such branch.
   int8_t SkipsLoop = 0;
@@ -230,6 +231,7 @@ private:
   void findOrderByRuns();
   void findAppends();
   bool isUniform(Slot Address) const;
+  bool leavesBehindCount(const BranchInfo &Info, bool Negated) const;
   /// A pointer that the function is given: its parameter, and the word in that.
   using GivenPointer = std::pair<int16_t, uint16_t>;
   /// The one that \p Op loads to \p Register; none: it loads no such.

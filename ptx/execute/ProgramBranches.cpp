@@ -147,6 +147,37 @@ int8_t Program::bodyOf(unsigned Block, const BranchInfo &Info) const {
   return Line(Info.Taken) < Line(Info.Next) ? 1 : 2;
 }
 
+/// `if (thread >= queue->count) return;`
+bool Program::leavesBehindCount(const BranchInfo &Info, bool Negated) const {
+  if (!Info.Leaves || Info.Compare < 0 || Ops[size_t(Info.Compare)].SrcFloat)
+    return false;
+  const MicroOp &Setp = Ops[size_t(Info.Compare)];
+  auto isThread = [&](Slot S) {
+    bool Counts = false;
+    for (int R : registersBehind(S))
+      for (unsigned At : Writes[size_t(R)]) {
+        if (Ops[At].Op == Opcode::Ld || Ops[At].Op == Opcode::Atom)
+          return false;
+        for (Slot From : llvm::ArrayRef(Slots).slice(Ops[At].FirstSrc, Ops[At].SrcCount))
+          Counts |= From >= Slot(Registers) && Constants[size_t(From) - Registers].IsSpecial;
+      }
+    return Counts;
+  };
+  auto isCount = [&](Slot S) {
+    if (S < 0 || S >= Slot(Registers) || Writes[size_t(S)].size() != 1)
+      return false;
+    const MicroOp &Load = Ops[Writes[size_t(S)][0]];
+    return Load.Op == Opcode::Ld && Load.Mem != Space::Shared && Load.Mem != Space::Local && isUniform(Load.Address);
+  };
+  const Slot A = Slots[Setp.FirstSrc], B = Slots[Setp.FirstSrc + 1];
+  const bool InOrder = isThread(A) && isCount(B);
+  if (!InOrder && !(isThread(B) && isCount(A)))
+    return false;
+  const Relation Taken = Negated ? opposite(Setp.Compare) : Setp.Compare, Leaves = Info.Leaves == 1 ? Taken : opposite(Taken);
+  const Relation OfThread = InOrder ? Leaves : mirrored(Leaves);
+  return OfThread == Relation::Greater || OfThread == Relation::GreaterEqual;
+}
+
 void Program::decodeBranches() {
   const unsigned End = unsigned(C.Blocks.size());
   Branches.resize(End);
@@ -200,6 +231,7 @@ void Program::decodeBranches() {
     const std::vector<unsigned> &Decided = Writes[size_t(Last.Guard)];
     if (Decided.size() == 1 && Ops[Decided[0]].Op == Opcode::Setp && Ops[Decided[0]].SrcCount == 2)
       Info.Compare = int(Decided[0]);
+    Info.LeavesBehindCount = leavesBehindCount(Info, Last.GuardNegated);
   }
 }
 

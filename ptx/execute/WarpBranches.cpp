@@ -171,7 +171,7 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
   if (Info.ExitLoop < 0) {
     if (Unknown && Info.SkipsLoop)
       return enterLoop(Info, Op, Unknown, Taken);
-    if (llvm::any_of(Info.Given, [&](const GivenWord &W) { return Memory.isAssumed(W); }))
+    if ((Unknown && Info.LeavesBehindCount) || llvm::any_of(Info.Given, [&](const GivenWord &W) { return Memory.isAssumed(W); }))
       return Info.Leaves == 1 ? 0 : Mask; // a bounds check: it holds
     std::optional<double> Probability = Facts.BodyProbability;
     constexpr double Even = 0.5;

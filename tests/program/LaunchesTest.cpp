@@ -138,9 +138,10 @@ TEST(Launches, aGridThatDependsOnItselfIsNotKnown) {
 }
 
 static std::optional<int64_t> argument(const std::string &Host, const std::string &Before = "") {
-  Program P = find("namespace std { template <class T> struct initializer_list { const T *first; unsigned long count; };\n"
+  Program P = find("namespace std { template <class T> struct initializer_list { const T *first; unsigned long count; const T *begin() const; const T *end() const; };\n"
                    "template <class T> struct vector { vector(); vector(int); vector(initializer_list<T>); int size() const; "
-                   "void reserve(unsigned long); void push_back(T); void resize(int); T *begin(); T *end(); }; }\nvoid build(std::vector<int> &);\n" + Before +
+                   "void reserve(unsigned long); void push_back(T); void resize(int); T *begin(); T *end(); T &operator[](unsigned long); };\n"
+                   "template <class T, unsigned long N> struct array { T d[N]; T *begin(); T *end(); }; }\nvoid build(std::vector<int> &);\n" + Before +
                    "int main(int argc, char **argv) {\n  int n = argc > 1 ? atoi(argv[1]) : 1000;\n  Q *d;\n"
                    "  cudaMalloc((void **)&d, n * sizeof(Q));\n" + Host + "}");
   return P.Launches.empty() || P.Launches[0].Arguments.size() < 2 ? std::nullopt : P.Launches[0].Arguments[1];
@@ -177,6 +178,24 @@ TEST(Launches, knowTheSizeOfAVector) {
   EXPECT_EQ(argument("std::vector<int> v; auto add = [&] { v.push_back(1); }; while (atoi(argv[2])) add();" + Launch), std::nullopt);
   EXPECT_EQ(argument("int first; std::vector<int> v; for (int i = 0; i < n; ++i) { for (int k = 0; k < 6; ++k) v.push_back(k); if (i == 0) first = v.size(); }"
                      "k<<<1, 32>>>(d, first);"), 6);
+}
+
+TEST(Launches, countTheTripsOverARange) {
+  const std::string Launch = "k<<<1, 32>>>(d, (int)v.size());", Rows = "std::vector<int> v; for (int i = 0; i < n; ++i) ";
+  EXPECT_EQ(argument("int faces[6][2] = {}; " + Rows + "for (auto &f : faces) v.push_back(f[0]);" + Launch), 6000);
+  EXPECT_EQ(argument("std::array<int, 5> five{}; " + Rows + "for (int k : five) v.push_back(k);" + Launch), 5000);
+  EXPECT_EQ(argument(Rows + "for (int k : {1, 2, 3}) v.push_back(k);" + Launch), 3000);
+  // Each of the vectors in a vector has its share of what they get.
+  const std::string Near = "std::vector<std::vector<int>> near(n); for (int e = 0; e < 4 * n; ++e) { near[e % n].push_back(e); std::vector<int> &to = near[e * 7 % n]; to.push_back(e); } ";
+  EXPECT_EQ(argument(Near + Rows + "for (int k : near[i]) v.push_back(k);" + Launch), 8000);
+  EXPECT_EQ(argument(Near + "k<<<1, 32>>>(d, (int)near[3].size());"), 8);
+  EXPECT_EQ(argument("std::vector<std::vector<int>> near; while (atoi(argv[2])) near[0].push_back(1); " + Rows + "for (int k : near[i]) v.push_back(k);" + Launch), std::nullopt);
+}
+
+TEST(Launches, keepTheMembersOfInstantiationsApart) {
+  const std::string Buffer = "template <class T> struct Buffer { int n; Buffer(int m) : n(m) {} int count() const { return n; } };\n";
+  EXPECT_EQ(argument("Buffer<int> a(70), *p = &a; Buffer<float> b(90); k<<<1, 32>>>(d, p[0].n);", Buffer), 70);
+  EXPECT_EQ(argument("Buffer<int> a(70), b(90), *p = &a; k<<<1, 32>>>(d, p[0].n);", Buffer), std::nullopt);
 }
 
 TEST(Launches, lookAtEachVariableOnceInEachTrip) {

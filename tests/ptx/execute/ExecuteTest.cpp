@@ -127,6 +127,24 @@ TEST(Execute, GuardAtTheEdge) {
   }
 }
 
+// if (thread >= *count) return; the launch covers what another kernel has counted, however many that are.
+TEST(Execute, AGuardByACountInMemoryHolds) {
+  auto requests = [](const std::string &Leaves) {
+    const Kernel K = fromText("ld.param.u64 %rd1, [p];\nmov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ntid.x;\nmov.u32 %r3, %tid.x;\n"
+                              "mad.lo.s32 %r4, %r1, %r2, %r3;\nld.global.u32 %r5, [%rd1+4];\n" + Leaves +
+                              "\n@%p1 bra END;\nmul.wide.u32 %rd2, %r4, 4;\nadd.s64 %rd3, %rd1, %rd2;\nld.global.u32 %r6, [%rd3];\nEND: ret;");
+    LaunchFacts L;
+    L.Elements = 8;
+    return K.run(L, 1000).Requests.size();
+  };
+  EXPECT_EQ(requests("setp.ge.s32 %p1, %r4, %r5;"), 2u);
+  EXPECT_EQ(requests("setp.le.s32 %p1, %r5, %r4;"), 2u);
+  // Those behind the count go on.
+  EXPECT_EQ(requests("setp.lt.s32 %p1, %r4, %r5;"), 2u);
+  // What each thread loads for itself is no count.
+  EXPECT_EQ(requests("mul.wide.u32 %rd4, %r4, 4;\nadd.s64 %rd5, %rd1, %rd4;\nld.global.u32 %r5, [%rd5];\nsetp.ge.s32 %p1, %r4, %r5;"), 2u);
+}
+
 TEST(Execute, IndirectGather) {
   for (const std::string Compiler : Compilers) {
     Kernel K = fromFile("layouts." + Compiler + ".ptx", "gather");

@@ -1,0 +1,67 @@
+// `for (const Edge &e : edges[v])`: trips of loops over ranges, and the elements of containers in containers.
+
+#include "analysis/program/ContainerSize.h"
+#include "analysis/program/Evaluate.h"
+
+#include "analysis/program/HostPlaces.h"
+
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/StmtCXX.h"
+
+#include <cmath>
+
+using namespace clang;
+
+namespace restride {
+
+std::optional<uint64_t> extentOf(QualType T, const ASTContext &Context) {
+  T = T.getNonReferenceType();
+  if (const ConstantArrayType *Array = Context.getAsConstantArrayType(T))
+    return Array->getZExtSize();
+  const ClassTemplateSpecializationDecl *Class = dyn_cast_or_null<ClassTemplateSpecializationDecl>(T->getAsCXXRecordDecl());
+  if (identifierOf(Class) != "array" || !Class->isInStdNamespace() || Class->getTemplateArgs().size() != 2)
+    return std::nullopt;
+  return Class->getTemplateArgs()[1].getAsIntegral().getZExtValue();
+}
+
+const ValueDecl *outerContainerOf(const Expr *E) {
+  E = E->IgnoreParenImpCasts();
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) { // std::vector<int> &list = lists[i];
+    const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
+    const bool Names = V && V->isLocalVarDecl() && V->getType()->isReferenceType() && V->getInit() && !V->isCXXForRangeDecl();
+    return Names && !isa<DeclRefExpr>(V->getInit()->IgnoreParenImpCasts()) ? outerContainerOf(V->getInit()) : nullptr;
+  }
+  if (!isContainer(E->getType()))
+    return nullptr;
+  if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(E))
+    return O->getOperator() == OO_Subscript ? containerOf(O->getArg(0)) : nullptr;
+  const CXXMemberCallExpr *M = dyn_cast<CXXMemberCallExpr>(E);
+  const llvm::StringRef Name = M ? identifierOf(M->getMethodDecl()) : "";
+  return Name == "at" || Name == "back" || Name == "front" ? containerOf(M->getImplicitObjectArgument()) : nullptr;
+}
+
+std::optional<double> Evaluator::meanSize(const ValueDecl *Outer) const {
+  const auto Grows = Facts.ResizedInside.find(Outer->getLocation().getRawEncoding());
+  const std::optional<Estimate> Containers = Grows != Facts.ResizedInside.end() ? elements(Outer) : std::nullopt;
+  if (!Containers || Containers->Value < 1 || !Measured.insert(Outer).second)
+    return std::nullopt;
+  double Appended = 0;
+  bool Counted = true;
+  for (const CXXMemberCallExpr *C : Grows->second)
+    if (identifierOf(C->getMethodDecl()).ends_with("_back"))
+      Appended += timesInFunction(C, Counted);
+  Measured.erase(Outer);
+  constexpr double Largest = 1e15;
+  return Counted && Appended > 0 && Appended < Largest ? std::optional(Appended / double(Containers->Value)) : std::nullopt;
+}
+
+std::optional<double> Evaluator::tripsOver(const Expr *Range) const {
+  if (const std::optional<uint64_t> Extent = extentOf(Range->getType(), Context))
+    return double(*Extent);
+  if (const ValueDecl *Outer = outerContainerOf(Range))
+    return meanSize(Outer);
+  const std::optional<Estimate> Elements = initialSize(Range, Frame());
+  return Elements ? std::optional(double(Elements->Value)) : std::nullopt;
+}
+
+} // namespace restride
