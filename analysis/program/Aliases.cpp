@@ -162,9 +162,9 @@ void UseClassifier::makeAlias(const VarDecl *V, const Pointer &P) {
     if (const DeclRefExpr *Written = dyn_cast<DeclRefExpr>(P.Base->IgnoreParenImpCasts())) {
       std::optional<Range> Name = View.range(Written->getSourceRange());
       Alias.BaseVariable = cast<VarDecl>(Written->getDecl());
-      Alias.Base = Name ? View.text(*Name).str() : Alias.BaseVariable->getName().str();
+      Alias.Base = (Name ? View.text(*Name).str() : Alias.BaseVariable->getName().str()) + (P.Owned ? ".get()" : "");
     } else {
-      Alias.Instead = Pointer{P.Node, P.Base, "", {{nullptr, Name}}, true};
+      Alias.Instead = Pointer{P.Node, P.Base, "", {{nullptr, Name}}, P.Owned, true};
     }
   }
   if (!Root)

@@ -45,10 +45,12 @@ std::optional<Element> UseClassifier::elementOf(const Pointer &P, SourceLocation
     if (!R)
       return Macro();
     Out.Base = *R;
+    if (P.Owned)
+      Out.BaseName = View.text(*R).str() + ".get()";
   } else {
     Out.BaseName = P.BaseName;
   }
-  Out.Elsewhere = P.Elsewhere || !P.Base;
+  Out.Elsewhere = P.Elsewhere || !P.Base || P.Owned;
   Out.ToElement = P.Base && Graph.facts(P.Node).ToElement;
   if (orderMatters(operands(P))) {
     refuse(P, L, "the order in which the parts of this access are evaluated matters, and would change");

@@ -10,6 +10,15 @@ using namespace clang;
 
 namespace restride {
 
+/// `owner[i]` of managed memory, where \p Owner names that: an element behind `owner.get()`.
+void UseClassifier::ownedElement(const CXXOperatorCallExpr *Subscript, const Expr *Owner, const Pointer &P) {
+  Pointer Inside = P;
+  Inside.Base = Owner;
+  Inside.Owned = true;
+  Inside.Terms.push_back({Subscript->getArg(1), "", false});
+  element(Subscript, Inside);
+}
+
 /// \p E names an owner.
 void UseClassifier::owner(const Expr *E, const Pointer &P) {
   const Expr *Object = E;
@@ -47,6 +56,8 @@ void UseClassifier::owner(const Expr *E, const Pointer &P) {
     const bool Compares = (Kind == OO_EqualEqual || Kind == OO_ExclaimEqual) && Operator->getNumArgs() == 2;
     if (Compares && (Operator->getArg(0)->getType()->isNullPtrType() || Operator->getArg(1)->getType()->isNullPtrType()))
       return;
+    if (Kind == OO_Subscript && Operator->getArg(0) == Object)
+      return ownedElement(Operator, E, P);
     return refuse(P, E->getExprLoc(), "an element is reached on the host, through the pointer's owner");
   }
   if (Call && Call->isCallToStdMove())

@@ -31,6 +31,7 @@ struct Pointer {
     bool Negative = false;
   };
   std::vector<Term> Terms;
+  bool Owned = false; ///< Base is a std::unique_ptr that has the pointer
   bool Elsewhere = false; ///< Base and the first of Terms are an alias's: they stay what they are
 };
 
@@ -159,6 +160,7 @@ private:
   void addressGoesOn(const clang::Expr *E, const Pointer &P);
   // OwnerUses.cpp
   void owner(const clang::Expr *E, const Pointer &P);
+  void ownedElement(const clang::CXXOperatorCallExpr *Subscript, const clang::Expr *Owner, const Pointer &P);
   void ownerGoesOn(const clang::Expr *E, const Pointer &P);
   void ownerNamed(NodeId Node, clang::SourceRange Type);
   bool isTracked(const clang::Expr *E);

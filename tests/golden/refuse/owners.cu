@@ -35,8 +35,8 @@ int main() {
   // CHECK-DAG: [[#@LINE+1]]:{{[0-9]+}}: note: refused: host memory reaches the same pointers
   Owner<E> e(new E[n]);
   k<<<1, 1024>>>(e.get(), n);
-  Owner<F> f(allocate<F>(n));
+  std::unique_ptr<F, Free> f(allocate<F>(n));
   k<<<1, 1024>>>(f.get(), n);
   // CHECK-DAG: [[#@LINE+1]]:{{[0-9]+}}: note: refused: an element is reached on the host, through the pointer's owner
-  f[0].x = 1;
+  f->x = 1;
 }
