@@ -7,12 +7,14 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 using namespace llvm;
 
 namespace restride::cost {
 
 /// Two variants of a kernel of 2 µs that differ by a shift and a mask were measured 12 % apart: this share of
-/// LaunchCycles.
+/// LaunchCycles. Launches of one kernel vary together, and those of several each in its own way.
 static constexpr double LaunchNoise = 0.2;
 
 /// What a layout that is less simple has to gain over another one.
@@ -40,7 +42,7 @@ Expected<Score> score(const ptx::Module &M, ArrayRef<KernelLaunch> Kernels, Arra
     KernelCost K = Which == Model::Thesis ? thesisCost(M, Whole, L, G) : throughputCost(M, Whole, L, G);
     S.Cycles += K.Cycles * K.Calls;
     if (Which == Model::Throughput)
-      S.NoiseCycles += LaunchNoise * G.LaunchCycles * K.Calls;
+      S.NoiseCycles = std::hypot(S.NoiseCycles, LaunchNoise * G.LaunchCycles * K.Calls);
     S.Kernels.push_back(std::move(K));
   }
   if (Which == Model::Throughput)

@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
 #include <map>
 
 namespace restride {
@@ -191,7 +192,7 @@ static llvm::Expected<cost::Score> scoreAt(double Assumed, const Program &P, con
         K.Name = At->second;
     Out.Cycles += S->Cycles;
     Out.ConversionCycles += S->ConversionCycles;
-    Out.NoiseCycles += S->NoiseCycles;
+    Out.NoiseCycles = std::hypot(Out.NoiseCycles, S->NoiseCycles);
     llvm::append_range(Out.Kernels, S->Kernels);
     llvm::append_range(Out.Warnings, S->Warnings);
   }

@@ -226,6 +226,22 @@ TEST(Throughput, CallsWeightTheTotal) {
   EXPECT_GT(S->ConversionCycles, 0);
 }
 
+// Launches of one kernel vary together, those of several by themselves.
+TEST(Throughput, SeveralKernelsVaryLessThanOneThatIsCalledAsOften) {
+  llvm::Expected<ptx::Module> M = ptx::parse(soa(1));
+  ASSERT_TRUE(bool(M)) << llvm::toString(M.takeError());
+  KernelLaunch L = launch(Elements);
+  auto noise = [&](llvm::ArrayRef<double> Calls) {
+    std::vector<KernelLaunch> All(Calls.size(), L);
+    for (size_t I = 0; I < Calls.size(); ++I)
+      All[I].Calls = Calls[I];
+    llvm::Expected<Score> S = score(*M, All, {}, h200(), Model::Throughput);
+    return S ? S->NoiseCycles : (ADD_FAILURE() << llvm::toString(S.takeError()), 0.0);
+  };
+  EXPECT_DOUBLE_EQ(noise({10}), 10 * noise({1}));
+  EXPECT_DOUBLE_EQ(noise({3, 4}), noise({5}));
+}
+
 /// \p Line in a kernel that loads and stores each element, Times times.
 std::string with(const std::string &Line, unsigned Times = 1) {
   std::string T = kernel({.Stride = 4}, {{0, 1}}), Lines;
