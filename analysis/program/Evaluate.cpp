@@ -179,6 +179,8 @@ std::optional<RealEstimate> Evaluator::real(const Expr *E, Frame In) const {
   }
   if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
     return member<double>(M, In);
+  if (const ArraySubscriptExpr *Of = dyn_cast<ArraySubscriptExpr>(E))
+    return arrayElement<double>(Of, In);
   if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_Minus) {
     std::optional<RealEstimate> Of = real(U->getSubExpr(), In.deeper());
     return Of ? std::optional(RealEstimate{-Of->Value, Of->Assumed}) : std::nullopt;
@@ -303,6 +305,8 @@ std::optional<Estimate> Evaluator::integer(const Expr *E, Frame In) const {
   }
   if (const std::optional<Estimate> Sum = lastSum(E, In))
     return Sum;
+  if (const ArraySubscriptExpr *Of = dyn_cast<ArraySubscriptExpr>(E)) // grid.pitch[1]
+    return arrayElement<int64_t>(Of, In);
   const CallExpr *C = dyn_cast<CallExpr>(E);
   return C ? call<int64_t>(C, In) : std::nullopt;
 }

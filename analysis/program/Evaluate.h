@@ -87,6 +87,8 @@ public:
 private:
   /// Of a loop; \p Counted becomes false where they are not known.
   double tripsOf(const clang::Stmt *Loop, bool &Counted) const;
+  /// Of loops in each other, the innermost first: how often they run what is in all of them.
+  double timesAround(llvm::ArrayRef<const clang::Stmt *> Loops, bool &Counted) const;
   double timesCalled(const clang::FunctionDecl *F) const;
   /// As timesExecuted, where a lambda is executed as often as it is called; calls that are not seen make \p Counted false.
   double timesInFunction(const clang::Stmt *E, bool &Counted, unsigned Depth = 0) const;
@@ -157,6 +159,8 @@ private:
   std::optional<Estimate> dimension(const clang::MemberExpr *M, Frame In) const;
   // MemberEstimate.cpp
   template <typename T> std::optional<EstimateOf<T>> member(const clang::MemberExpr *M, Frame In) const;
+  /// The element of an array that is a member or a variable, at an index that is known.
+  template <typename T> std::optional<EstimateOf<T>> arrayElement(const clang::ArraySubscriptExpr *E, Frame In) const;
   template <typename T> std::optional<EstimateOf<T>> part(const clang::Expr *E, llvm::ArrayRef<uint64_t> P, Frame In) const;
   template <typename T> std::optional<EstimateOf<T>> partOfVariable(const clang::VarDecl *V, llvm::ArrayRef<uint64_t> P, Frame In) const;
   template <typename T> std::optional<EstimateOf<T>> constructed(const clang::CXXConstructExpr *C, llvm::ArrayRef<uint64_t> P, Frame In) const;

@@ -70,6 +70,12 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::member(const Membe
   return Value ? Value : anywhere<T>(F, {}, In.deeper());
 }
 
+template <typename T> std::optional<EstimateOf<T>> Evaluator::arrayElement(const ArraySubscriptExpr *E, Frame In) const {
+  Part P;
+  const Expr *Object = wholeOf(E, P, Context);
+  return Object && !P.empty() ? part<T>(Object, P, In.deeper()) : std::nullopt;
+}
+
 template <typename T> std::optional<EstimateOf<T>> Evaluator::ofAnyObject(const CXXRecordDecl *Class, llvm::ArrayRef<uint64_t> P, Frame In) const {
   llvm::SmallVector<const FieldDecl *, 4> Steps;
   while (Class && Steps.size() < P.size()) {
@@ -288,6 +294,8 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::partOrMember(const
 
 template std::optional<Estimate> Evaluator::member(const MemberExpr *M, Frame In) const;
 template std::optional<RealEstimate> Evaluator::member(const MemberExpr *M, Frame In) const;
+template std::optional<Estimate> Evaluator::arrayElement(const ArraySubscriptExpr *E, Frame In) const;
+template std::optional<RealEstimate> Evaluator::arrayElement(const ArraySubscriptExpr *E, Frame In) const;
 template std::optional<Estimate> Evaluator::partOrMember(const Expr *E, const Part &P, const FieldDecl *F) const;
 template std::optional<RealEstimate> Evaluator::partOrMember(const Expr *E, const Part &P, const FieldDecl *F) const;
 

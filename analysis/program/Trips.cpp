@@ -41,7 +41,10 @@ static std::optional<int64_t> step(const Expr *Inc, const VarDecl *V, const Eval
 }
 
 std::optional<Evaluator::CountedLoop> Evaluator::countedLoop(const ForStmt *For) const {
-  const BinaryOperator *Condition = dyn_cast_or_null<BinaryOperator>(For->getCond());
+  const Expr *Asked = For->getCond();
+  if (const FullExpr *Full = dyn_cast_or_null<FullExpr>(Asked)) // i < std::min(n, first + 16)
+    Asked = Full->getSubExpr();
+  const BinaryOperator *Condition = dyn_cast_or_null<BinaryOperator>(Asked);
   if (!Condition || !Condition->isComparisonOp() || Condition->getOpcode() == BO_EQ || Condition->getOpcode() == BO_Cmp)
     return std::nullopt;
   auto Variable = [](const Expr *E) {
@@ -104,30 +107,33 @@ static Estimate inTrip(const Evaluator::CountedLoop &L, uint64_t Trip) {
   return {int64_t(uint64_t(L.First) + uint64_t(L.Step) * Trip), Doubt::Default}; // wraps instead of overflowing
 }
 
-double Evaluator::timesExecuted(const Stmt *S, bool *Counted) const {
-  llvm::SmallVector<const Stmt *, 4> Loops = loopsAround(S, Context);
-  bool All = true;
-  auto product = [&] {
-    double Times = 1;
-    for (const Stmt *Loop : Loops)
-      Times *= tripsOf(Loop, All);
-    return Times;
-  };
-  // In the mean of a few trips of the outermost: loops inside may depend on its counter.
-  const ForStmt *Outer = Loops.size() > 1 ? dyn_cast<ForStmt>(Loops.back()) : nullptr;
-  const std::optional<CountedLoop> Count = Outer && Sampled.empty() ? countedLoop(Outer) : std::nullopt;
-  constexpr unsigned Samples = 8;
+double Evaluator::timesAround(llvm::ArrayRef<const Stmt *> Loops, bool &Counted) const {
+  if (Loops.empty())
+    return 1;
+  const Stmt *Outer = Loops.back();
+  const llvm::ArrayRef<const Stmt *> Inner = Loops.drop_back();
+  const ForStmt *For = Inner.empty() ? nullptr : dyn_cast<ForStmt>(Outer);
+  const std::optional<CountedLoop> Count = For ? countedLoop(For) : std::nullopt;
   constexpr int64_t MostTrips = int64_t(1) << 40, LargestStep = 1 << 20; // counters that do not overflow
-  double Times = 0;
-  if (Count && Count->Trips > 1 && Count->Trips < uint64_t(MostTrips) && std::abs(double(Count->First)) < MostTrips && std::abs(double(Count->Step)) < LargestStep) {
-    Loops.pop_back();
-    for (unsigned I = 0; I < Samples; ++I) {
-      AtTrip Now(*this, {{Count->Counter, inTrip(*Count, Count->Trips * (2 * I + 1) / (2 * Samples))}});
-      Times += product() * double(Count->Trips) / Samples;
-    }
-  } else {
-    Times = product();
+  if (!Count || Count->Trips <= 1 || Count->Trips >= uint64_t(MostTrips) || std::abs(double(Count->First)) >= MostTrips || std::abs(double(Count->Step)) >= LargestStep) {
+    const double Trips = tripsOf(Outer, Counted);
+    return Trips * timesAround(Inner, Counted);
   }
+  // In the mean of a few trips of the outermost, and in the middle of others': loops inside may depend on the counter.
+  const unsigned Samples = Sampled.empty() ? 8 : 1;
+  double Times = 0;
+  for (unsigned I = 0; I < Samples; ++I) {
+    Counters Now = Sampled;
+    Now[Count->Counter] = inTrip(*Count, Count->Trips * (2 * I + 1) / (2 * Samples));
+    AtTrip In(*this, std::move(Now));
+    Times += timesAround(Inner, Counted) * double(Count->Trips) / Samples;
+  }
+  return Times;
+}
+
+double Evaluator::timesExecuted(const Stmt *S, bool *Counted) const {
+  bool All = true;
+  const double Times = timesAround(loopsAround(S, Context), All);
   if (Counted)
     *Counted &= All;
   return std::max(1.0, Times);

@@ -192,6 +192,30 @@ TEST(Launches, countTheTripsOverARange) {
   EXPECT_EQ(argument("std::vector<std::vector<int>> near; while (atoi(argv[2])) near[0].push_back(1); " + Rows + "for (int k : near[i]) v.push_back(k);" + Launch), std::nullopt);
 }
 
+TEST(Launches, countLoopsWhoseBoundsFollowFromThoseAround) {
+  const std::string Min = "namespace std { template <class T> const T &min(const T &a, const T &b) { return a < b ? a : b; } }\n";
+  // Tiles of a square: the last ones of each row and column are cut off.
+  const std::optional<int64_t> Tiled = argument("std::vector<int> v; for (int a = 0; a < 100; a += 16) for (int b = 0; b < 100; b += 16) for (int y = a; y < std::min(a + 16, 100); ++y)"
+                                                " for (int x = b; x < std::min(b + 16, 100); ++x) v.push_back(x); k<<<1, 32>>>(d, (int)v.size());", Min);
+  ASSERT_TRUE(Tiled);
+  EXPECT_NEAR(double(*Tiled), 10000, 1500);
+}
+
+TEST(Launches, knowArraysInObjects) {
+  const std::string Grid = "struct Grid { int side, pitch[2]; float scale[2]; };\n";
+  EXPECT_EQ(argument("Grid g; g.side = 64; g.pitch[0] = g.side + 1; g.pitch[1] = g.pitch[0] * 3; k<<<1, 32>>>(d, g.pitch[1] * 2);", Grid), 390);
+  EXPECT_EQ(argument("Grid g = {64, {5, 7}, {0.5f, 4}}; k<<<1, 32>>>(d, (int)(g.scale[1] * g.pitch[0]));", Grid), 20);
+  EXPECT_EQ(argument("Grid g; for (int i = 0; i < 2; ++i) g.pitch[i] = atoi(argv[i]); k<<<1, 32>>>(d, g.pitch[1]);", Grid), std::nullopt);
+}
+
+TEST(Launches, followWhatAConstructorIsGivenByMakeUnique) {
+  const std::string Make = "namespace std { template <class T> struct unique_ptr { T *p; T *operator->() const { return p; } };\n"
+                           "template <class T, class... A> unique_ptr<T> make_unique(A &&...a) { return {new T(static_cast<A &&>(a)...)}; } }\n";
+  const std::string Class = "struct Body { int n; Body(int m, float) : n(m) {} };\n";
+  EXPECT_EQ(argument("auto b = std::make_unique<Body>(70, 1.0f); k<<<1, 32>>>(d, b->n);", Make + Class), 70);
+  EXPECT_EQ(argument("auto b = std::make_unique<Body>(70, 1.0f), c = std::make_unique<Body>(90, 1.0f); k<<<1, 32>>>(d, b->n);", Make + Class), std::nullopt);
+}
+
 TEST(Launches, keepTheMembersOfInstantiationsApart) {
   const std::string Buffer = "template <class T> struct Buffer { int n; Buffer(int m) : n(m) {} int count() const { return n; } };\n";
   EXPECT_EQ(argument("Buffer<int> a(70), *p = &a; Buffer<float> b(90); k<<<1, 32>>>(d, p[0].n);", Buffer), 70);
