@@ -203,6 +203,10 @@ std::optional<RealEstimate> Evaluator::real(const Expr *E, Frame In) const {
   if (!F)
     return std::nullopt;
   llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
+  if ((Name == "pow" || Name == "powf") && C->getNumArgs() == 2) {
+    const std::optional<RealEstimate> Base = real(C->getArg(0), In.deeper()), Power = real(C->getArg(1), In.deeper());
+    return Base && Power ? std::optional(RealEstimate{std::pow(Base->Value, Power->Value), Base->Assumed | Power->Assumed}) : std::nullopt;
+  }
   using Function = double (*)(double);
   const Function Known = llvm::StringSwitch<Function>(Name)
                              .Cases({"ceil", "ceilf"}, std::ceil)

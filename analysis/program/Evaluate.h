@@ -87,6 +87,8 @@ public:
 private:
   /// Of a loop; \p Counted becomes false where they are not known.
   double tripsOf(const clang::Stmt *Loop, bool &Counted) const;
+  /// Of `while (first < n) { …; first += count; }` and a `for` that is written so, as many as bring the variable to its limit.
+  std::optional<double> tripsByBody(const clang::Expr *Condition, const clang::Stmt *Body) const;
   /// Of loops in each other, the innermost first: how often they run what is in all of them.
   double timesAround(llvm::ArrayRef<const clang::Stmt *> Loops, bool &Counted) const;
   double timesCalled(const clang::FunctionDecl *F) const;

@@ -82,6 +82,49 @@ std::optional<Evaluator::CountedLoop> Evaluator::countedLoop(const ForStmt *For)
   return CountedLoop{V, From->Value, *By, uint64_t(std::max(0.0, std::ceil(Distance / std::abs(double(*By)))))};
 }
 
+/// \p V as a name, on whichever side of the comparison \p B; null: on none.
+static const Expr *limitOf(const BinaryOperator *B, const VarDecl *&V) {
+  for (const bool Mirrored : {false, true}) {
+    const DeclRefExpr *R = dyn_cast<DeclRefExpr>((Mirrored ? B->getRHS() : B->getLHS())->IgnoreParenImpCasts());
+    V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+    if (V && V->hasLocalStorage() && !isa<ParmVarDecl>(V) && V->getInit())
+      return Mirrored ? B->getLHS() : B->getRHS();
+  }
+  return nullptr;
+}
+
+std::optional<double> Evaluator::tripsByBody(const Expr *Condition, const Stmt *Body) const {
+  if (const FullExpr *Full = dyn_cast_or_null<FullExpr>(Condition))
+    Condition = Full->getSubExpr();
+  const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(Condition);
+  const VarDecl *V = nullptr;
+  const Expr *Limit = B && B->isRelationalOp() ? limitOf(B, V) : nullptr;
+  const auto Changes = Limit ? Facts.Modified.find(V->getLocation().getRawEncoding()) : Facts.Modified.end();
+  if (Changes == Facts.Modified.end())
+    return std::nullopt;
+  std::optional<int64_t> By;
+  for (const DeclRefExpr *R : Changes->second) {
+    const Stmt *Up = parentOf(R, Context);
+    if (parentOf(Up, Context) != Body) { // elsewhere, or under a condition
+      bool Inside = false;
+      goOutward(R, Context, [&](const DynTypedNode &Node) { return !(Inside |= Node.get<Stmt>() == Body); });
+      if (Inside)
+        return std::nullopt;
+      continue;
+    }
+    if (By)
+      return std::nullopt;
+    By = step(cast<Expr>(Up), V, *this);
+    if (!By)
+      return std::nullopt;
+  }
+  const std::optional<Estimate> From = integer(V->getInit()), To = integer(Limit);
+  if (!By || !*By || !From || !To)
+    return std::nullopt;
+  const double Trips = (double(To->Value) - double(From->Value)) / double(*By);
+  return Trips >= 1 ? std::optional(std::ceil(Trips)) : std::nullopt;
+}
+
 double Evaluator::tripsOf(const Stmt *Loop, bool &Counted) const {
   auto unknown = [&] {
     Counted = false;
@@ -89,14 +132,17 @@ double Evaluator::tripsOf(const Stmt *Loop, bool &Counted) const {
   };
   if (const ForStmt *For = dyn_cast<ForStmt>(Loop)) {
     const std::optional<CountedLoop> Count = countedLoop(For);
-    return Count ? double(Count->Trips) : unknown();
+    const std::optional<double> ByBody = Count || For->getInc() ? std::nullopt : tripsByBody(For->getCond(), For->getBody());
+    return Count ? double(Count->Trips) : ByBody ? *ByBody : unknown();
   }
   if (const CXXForRangeStmt *Range = dyn_cast<CXXForRangeStmt>(Loop)) {
     const std::optional<double> Trips = tripsOver(Range->getRangeInit());
     return Trips ? *Trips : unknown();
   }
   if (const WhileStmt *While = dyn_cast<WhileStmt>(Loop)) {
-    const std::optional<double> Trips = tripsToFill(While);
+    std::optional<double> Trips = tripsToFill(While);
+    if (!Trips)
+      Trips = tripsByBody(While->getCond(), While->getBody());
     return Trips ? *Trips : unknown();
   }
   return unknown();

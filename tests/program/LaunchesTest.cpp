@@ -201,6 +201,16 @@ TEST(Launches, countLoopsWhoseBoundsFollowFromThoseAround) {
   EXPECT_NEAR(double(*Tiled), 10000, 1500);
 }
 
+TEST(Launches, countLoopsThatAdvanceInTheirBody) {
+  const std::string Launch = "k<<<1, 32>>>(d, (int)v.size());";
+  EXPECT_EQ(argument("std::vector<int> v; for (int first = 0; first < n;) { int count = 5 + atoi(argv[2]) % 10; v.push_back(first); first += count; }" + Launch), 100);
+  EXPECT_EQ(argument("std::vector<int> v; int left = n; while (0 < left) { v.push_back(left); left -= 2; }" + Launch), 500);
+  // Under a condition, in an inner loop, or twice.
+  EXPECT_EQ(argument("std::vector<int> v; int at = 0; while (at < n) { v.push_back(at); if (atoi(argv[2])) at += 2; }" + Launch), std::nullopt);
+  EXPECT_EQ(argument("std::vector<int> v; int at = 0; while (at < n) { v.push_back(at); for (int k = 0; k < 3; ++k) at += 2; }" + Launch), std::nullopt);
+  EXPECT_EQ(argument("std::vector<int> v; int at = 0; while (at < n) { v.push_back(at); at += 2; at += 3; }" + Launch), std::nullopt);
+}
+
 TEST(Launches, knowArraysInObjects) {
   const std::string Grid = "struct Grid { int side, pitch[2]; float scale[2]; };\n";
   EXPECT_EQ(argument("Grid g; g.side = 64; g.pitch[0] = g.side + 1; g.pitch[1] = g.pitch[0] * 3; k<<<1, 32>>>(d, g.pitch[1] * 2);", Grid), 390);
