@@ -1,5 +1,5 @@
 // "if (depth < 12 && rand() % 8) { build(nodes, depth + 1); build(nodes, depth + 1); }": how many
-// calls a recursion makes that counts its levels.
+// calls a recursion makes that counts its levels, or divides a range, "build(from, middle); build(middle, to);".
 #include "analysis/program/Evaluate.h"
 #include "analysis/program/Around.h"
 
@@ -111,10 +111,13 @@ std::optional<double> Evaluator::callsInRecursion(const FunctionDecl *F) const {
   if (Others.empty() || llvm::any_of(Own, [&](const CallExpr *C) { return !loopsAround(C, Context).empty(); }))
     return std::nullopt;
   Counters Now, Steps; // of the parameters that change by a step
+  Counters Given;      // and of all that are known
   for (const ParmVarDecl *P : F->parameters()) {
     if (!P->getType()->isIntegerType() || Facts.Modified.count(P->getLocation().getRawEncoding()))
       continue;
     const unsigned I = P->getFunctionScopeIndex();
+    if (const std::optional<Estimate> First = integer(Others[0]->getArg(I)))
+      Given[P] = *First;
     std::optional<int64_t> Step = stepOf(Own[0]->getArg(I), P, Context);
     for (const CallExpr *C : Own)
       if (stepOf(C->getArg(I), P, Context) != Step)
@@ -126,8 +129,9 @@ std::optional<double> Evaluator::callsInRecursion(const FunctionDecl *F) const {
     if (*Step)
       Steps[P] = {*Step};
   }
-  if (Steps.empty())
-    return std::nullopt;
+  const bool Divides = Steps.empty(); // the first of the calls then stands for the others
+  if (Divides)
+    Now = std::move(Given);
   double Reached = 1, Calls = 1;
   for (unsigned Level = 0; Level < MostLevels; ++Level) {
     AtTrip Here(*this, Now);
@@ -144,6 +148,14 @@ std::optional<double> Evaluator::callsInRecursion(const FunctionDecl *F) const {
       return Calls > MostCalls ? std::nullopt : std::optional(Calls);
     for (const auto &[P, Step] : Steps)
       Now[P].Value += Step.Value;
+    Counters After;
+    for (const auto &[V, Value] : Divides ? Now : Counters())
+      if (const std::optional<Estimate> Next = integer(Own[0]->getArg(cast<ParmVarDecl>(V)->getFunctionScopeIndex())))
+        After[V] = *Next;
+    if (Divides)
+      Now = std::move(After);
+    if (Now.empty())
+      return std::nullopt;
   }
   return std::nullopt;
 }

@@ -258,6 +258,15 @@ TEST(Launches, knowTheSizeOfAVectorThatAFunctionFills) {
   EXPECT_EQ(argument("std::vector<int> v; v.reserve(7 * n); while (atoi(argv[2])) v.push_back(1);" + Launch), 7000);
 }
 
+TEST(Launches, knowTheSizeOfAVectorThatADividedRangeFills) {
+  auto grown = [&](const std::string &Body) {
+    return argument("std::vector<int> v; tree(v, 0, 1024); k<<<1, 32>>>(d, v.size());", "void tree(std::vector<int> &u, int from, int to) { u.push_back(from); " + Body + " }\n");
+  };
+  EXPECT_EQ(grown("if (to - from == 1) return; int middle = (from + to) / 2; tree(u, from, middle); tree(u, middle, to);"), 2047);
+  EXPECT_EQ(grown("if (to - from > 4) { tree(u, from, (from + to) / 2); tree(u, (from + to) / 2, to); }"), 511);
+  EXPECT_EQ(grown("if (to > from) { tree(u, from, to); tree(u, from, to); }"), std::nullopt); // without an end
+}
+
 TEST(Launches, knowTheSizeOfAVectorThatARecursionFills) {
   const std::string Launch = "k<<<1, 32>>>(d, v.size());";
   auto grown = [&](const std::string &Body, const std::string &Call = "tree(v, 9, 1);") {
