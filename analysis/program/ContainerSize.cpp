@@ -27,10 +27,18 @@ const ValueDecl *containerOf(const Expr *E) {
   return D && isa<VarDecl, FieldDecl>(D) && isContainer(D->getType()) ? D : nullptr;
 }
 
+/// `all.insert(all.end(), part.begin(), part.end())`: part; null: it inserts something else.
+static const ValueDecl *insertedBy(const CXXMemberCallExpr *C) {
+  const Expr *First = C->getNumArgs() == 3 ? C->getArg(1)->IgnoreUnlessSpelledInSource() : nullptr;
+  const CXXMemberCallExpr *Begin = dyn_cast_or_null<CXXMemberCallExpr>(First);
+  const llvm::StringRef Name = Begin ? identifierOf(Begin->getMethodDecl()) : "";
+  return Name == "begin" || Name == "cbegin" ? containerOf(Begin->getImplicitObjectArgument()) : nullptr;
+}
+
 static bool resizes(const CXXMemberCallExpr *C) {
   const llvm::StringRef Name = identifierOf(C->getMethodDecl());
   const bool Appends = Name == "push_back" || Name == "emplace_back";
-  return Appends || ((Name == "resize" || Name == "assign" || Name == "reserve") && C->getNumArgs());
+  return Appends || ((Name == "resize" || Name == "assign" || Name == "reserve") && C->getNumArgs()) || (Name == "insert" && insertedBy(C));
 }
 
 const ValueDecl *resizedBy(const CXXMemberCallExpr *C) { return resizes(C) ? containerOf(C->getImplicitObjectArgument()) : nullptr; }
@@ -126,6 +134,15 @@ std::vector<Evaluator::ContainerName> Evaluator::namesOf(const ValueDecl *Contai
   return Names;
 }
 
+/// The statement that declares the local variable \p D; null: it is none.
+static const DeclStmt *declaredIn(const ValueDecl *D, ASTContext &Context) {
+  const VarDecl *V = dyn_cast<VarDecl>(D);
+  if (!V || !V->isLocalVarDecl())
+    return nullptr;
+  const auto Parents = Context.getParents(*V);
+  return Parents.empty() ? nullptr : Parents[0].get<DeclStmt>();
+}
+
 std::optional<Estimate> Evaluator::resizedTo(const ValueDecl *D, std::optional<Estimate> Size, Frame In) const {
   std::vector<std::pair<const CXXMemberCallExpr *, ContainerName>> Calls;
   for (const ContainerName &Name : namesOf(D))
@@ -141,17 +158,26 @@ std::optional<Estimate> Evaluator::resizedTo(const ValueDecl *D, std::optional<E
   for (const auto &[C, Name] : Calls) {
     if (C->getMethodDecl()->getName() == "reserve")
       continue;
-    const Expr *Limit = appends(C) ? filledTo(C, Name.Decl, Context) : C->getArg(0);
+    const Expr *Limit = appends(C) ? filledTo(C, Name.Decl, Context) : insertedBy(C) ? nullptr : C->getArg(0);
     if (Limit) {
       if (const std::optional<Estimate> To = integer(Limit, In.deeper()); To && (!Size || To->Value > Size->Value))
         Size = To;
       continue;
     }
     bool Counted = std::isfinite(Name.Times);
-    Appended += timesInFunction(C, Counted) * Name.Times;
+    double Each = 1;
+    if (const ValueDecl *Part = insertedBy(C)) {
+      const std::optional<Estimate> Size = containerSize(Part, In.deeper());
+      Each = Size ? double(Size->Value) : 0;
+      Counted &= Size.has_value();
+    }
+    Appended += timesInFunction(C, Counted) * Name.Times * Each;
     if (!Counted)
       return Reserved;
   }
+  if (const DeclStmt *Declared = declaredIn(D, Context); Appended > 0 && Declared) // one that is declared in a loop is another one in each trip
+    if (const double Times = timesExecuted(Declared); Times > 1)
+      Appended = std::round(Appended / Times);
   constexpr double Largest = 1e15;
   if (Appended > 0 && Appended < Largest)
     Size = Estimate{int64_t(Appended) + (Size ? Size->Value : 0), true};
@@ -243,8 +269,9 @@ std::optional<Estimate> Evaluator::sizeSoFar(const CXXMemberCallExpr *Call, cons
       for (const CallExpr *Call : Calls->second)
         llvm::append_range(Growing, loopsAround(Call, Context));
   }
+  const llvm::SmallVector<const Stmt *, 4> Outside = declaredIn(Container, Context) ? loopsAround(declaredIn(Container, Context), Context) : llvm::SmallVector<const Stmt *, 4>();
   for (const Stmt *Loop : llvm::reverse(Around))
-    if (llvm::is_contained(Growing, Loop))
+    if (llvm::is_contained(Growing, Loop) && !llvm::is_contained(Outside, Loop)) // and it is not another one in each trip
       return Estimate{std::max<int64_t>(1, int64_t(double(Size->Value) * shareOfTrips(dyn_cast<ForStmt>(Loop), Call, In))), Doubt::Changes};
   return Size;
 }

@@ -114,6 +114,10 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
       if (const ValueDecl *Container = containerOf(Member->getImplicitObjectArgument()))
         return sizeSoFar(Member, Container, In);
     }
+  if constexpr (std::is_same_v<T, int64_t>)
+    if (const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C); Member && Name == "back" && !C->getNumArgs())
+      if (const VarDecl *V = dyn_cast_or_null<VarDecl>(containerOf(Member->getImplicitObjectArgument())))
+        return lastSum(V, nullptr, In);
   bool Min = Name == "min" || Name == "fmin" || Name == "fminf", Max = Name == "max" || Name == "fmax" || Name == "fmaxf";
   if ((Min || Max) && C->getNumArgs() == 2) {
     std::optional<EstimateOf<T>> L = value<T>(C->getArg(0), In.deeper()), R = value<T>(C->getArg(1), In.deeper());
@@ -307,8 +311,11 @@ std::optional<Estimate> Evaluator::integer(const Expr *E, Frame In) const {
       return std::nullopt;
     return applied(B->getOpcode(), *L, *R);
   }
-  if (const std::optional<Estimate> Sum = lastSum(E, In))
-    return Sum;
+  if (const auto [V, Index] = elementOf(E); V)
+    if (const std::optional<Estimate> Sum = lastSum(V, Index, In))
+      return Sum;
+  if (const std::optional<Estimate> Mean = meanCount(E, In))
+    return Mean;
   if (const ArraySubscriptExpr *Of = dyn_cast<ArraySubscriptExpr>(E)) // grid.pitch[1]
     return arrayElement<int64_t>(Of, In);
   const CallExpr *C = dyn_cast<CallExpr>(E);

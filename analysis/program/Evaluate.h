@@ -125,8 +125,22 @@ private:
   // RunningSum.cpp
   /// What \p V, which began as \p Start, holds after the loops that only add to it, and do other things too.
   std::optional<Estimate> addedUp(const clang::VarDecl *V, Estimate Start, Frame In) const;
+  // Counted.cpp
+  /// How often the conditions around \p S in its function let it happen, as a share.
+  double shareTaken(const clang::Stmt *S) const;
+  /// How often all trips of the loops around \p Update, and the conditions, let it happen; none: that cannot be counted.
+  std::optional<double> timesChanged(const clang::Expr *Update) const;
+  /// What `++x` and `x += n` add to \p Changed, x, in all.
+  std::optional<double> addedBy(const clang::Expr *Changed, Frame In) const;
+  /// The same of all elements of the array or container \p V, but for sums of themselves.
+  std::optional<double> countedIn(const clang::VarDecl *V, Frame In) const;
+  /// The member \p F, in the mean of the elements of the one container whose elements count in it.
+  std::optional<Estimate> meanCount(const clang::FieldDecl *F, Frame In) const;
+  /// An element of a container that counts.
+  std::optional<Estimate> meanCount(const clang::Expr *Element, Frame In) const;
   /// "begin[n]" after "begin[i + 1] = begin[i] + count(i);", the last of the sums.
-  std::optional<Estimate> lastSum(const clang::Expr *Element, Frame In) const;
+  /// By its \p Index; null: the last one.
+  std::optional<Estimate> lastSum(const clang::VarDecl *V, const clang::Expr *Index, Frame In) const;
   /// After "x *= 2", "++x" or "x = …".
   std::optional<Estimate> updated(const clang::Expr *Update, Estimate Old, Frame In) const;
   static std::optional<Estimate> applied(clang::BinaryOperatorKind Op, Estimate L, Estimate R);
@@ -191,12 +205,19 @@ private:
   mutable std::map<const clang::ValueDecl *, Estimate> Trial; ///< in a loop that is being followed
   mutable std::map<const clang::FunctionDecl *, double> Called; ///< how often
   mutable std::map<const clang::VarDecl *, std::vector<const clang::BinaryOperator *>> AssignedElements; ///< what its function assigns to them
+  mutable std::map<const clang::VarDecl *, std::vector<const clang::Expr *>> CountedElements; ///< and those of them that it counts in
   mutable std::map<const clang::VarDecl *, unsigned> Summed; ///< arrays of sums while one of them is evaluated, and how often they were read
   mutable unsigned StepsLeft = 1 << 16;                     ///< of such loops, all together
   mutable unsigned PartsLeft = 1 << 18;                     ///< steps to parts of objects, all together
-  mutable std::set<const clang::ValueDecl *> Measured; ///< containers of containers, while how large these are is evaluated
+  mutable std::set<const clang::ValueDecl *> Measured; ///< containers, while what is in those in them, or counted, is evaluated
   mutable std::set<std::pair<const clang::Decl *, Part>> Active; ///< parts of objects, and members, that are being evaluated
 };
+
+/// There is a launch of a kernel in \p S.
+bool launches(const clang::Stmt *S);
+
+/// The array of `array[i]` and the index; nulls: \p E is no such element.
+std::pair<const clang::VarDecl *, const clang::Expr *> elementOf(const clang::Expr *E);
 
 class Evaluator::AtTrip {
 public:

@@ -104,7 +104,12 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::anywhere(const Fie
   const unsigned Key = F->getLocation().getRawEncoding();
   const llvm::ArrayRef<const Expr *> All = givenTo(F, Facts);
   Visit Once(Active, {F, Part(P.begin(), P.end())});
-  if (All.empty() || !Once || In.Depth > MaxDepth || Context.getSourceManager().isInSystemHeader(F->getLocation())) // int3's x
+  if (!Once || In.Depth > MaxDepth || Context.getSourceManager().isInSystemHeader(F->getLocation())) // int3's x
+    return std::nullopt;
+  if constexpr (std::is_same_v<T, int64_t>)
+    if (All.empty() && P.empty()) // begins as zero, in a container
+      return meanCount(F, Frame{{}, {}, nullptr, In.Depth + 1});
+  if (All.empty())
     return std::nullopt;
   // What stands in the class is what holds where nobody says anything else.
   const Expr *Default = F->getInClassInitializer();
@@ -130,7 +135,8 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::anywhere(const Fie
     One = EstimateOf<T>{0, false};
   if constexpr (std::is_same_v<T, int64_t>)
     if (auto Changed = Facts.MemberChanges.find(Key); One && P.empty() && Changed != Facts.MemberChanges.end()) {
-      const std::optional<Estimate> Grown = grown(F, Changed->second, *One, Frame{{}, {}, nullptr, In.Depth + 1});
+      const std::optional<Estimate> Counted = One->Value == 0 ? meanCount(F, Frame{{}, {}, nullptr, In.Depth + 1}) : std::nullopt;
+      const std::optional<Estimate> Grown = Counted ? Counted : grown(F, Changed->second, *One, Frame{{}, {}, nullptr, In.Depth + 1});
       One->Value = Grown ? Grown->Value : One->Value;
     }
   if (One)

@@ -24,12 +24,31 @@ std::optional<uint64_t> extentOf(QualType T, const ASTContext &Context) {
   return Class->getTemplateArgs()[1].getAsIntegral().getZExtValue();
 }
 
+/// The first variable that \p S names.
+static const VarDecl *namedIn(const Stmt *S) {
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(S))
+    return dyn_cast<VarDecl>(R->getDecl());
+  for (const Stmt *Child : S->children())
+    if (const VarDecl *V = Child ? namedIn(Child) : nullptr)
+      return V;
+  return nullptr;
+}
+
+/// `for (auto &list : lists)`: lists, by way of what the compiler calls __begin and __range.
+static const ValueDecl *rangeOf(const VarDecl *Element) {
+  const VarDecl *Begin = namedIn(Element->getInit()), *Range = Begin && Begin->isImplicit() && Begin->getInit() ? namedIn(Begin->getInit()) : nullptr;
+  return Range && Range->isImplicit() && Range->getInit() ? containerOf(Range->getInit()) : nullptr;
+}
+
 const ValueDecl *outerContainerOf(const Expr *E) {
   E = E->IgnoreParenImpCasts();
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) { // std::vector<int> &list = lists[i];
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
-    const bool Names = V && V->isLocalVarDecl() && V->getType()->isReferenceType() && V->getInit() && !V->isCXXForRangeDecl();
-    return Names && !isa<DeclRefExpr>(V->getInit()->IgnoreParenImpCasts()) ? outerContainerOf(V->getInit()) : nullptr;
+    if (!V || !V->isLocalVarDecl() || !V->getType()->isReferenceType() || !V->getInit() || !isContainer(V->getType()))
+      return nullptr;
+    if (V->isCXXForRangeDecl())
+      return rangeOf(V);
+    return isa<DeclRefExpr>(V->getInit()->IgnoreParenImpCasts()) ? nullptr : outerContainerOf(V->getInit());
   }
   if (!isContainer(E->getType()))
     return nullptr;

@@ -66,6 +66,8 @@ std::vector<Guard> guardsOf(const CallExpr *Call, ASTContext &Context) {
 
 /// Of conditions of which no more is known.
 static constexpr double Even = 0.5;
+/// Of two numbers that change being equal, or beyond a bound.
+static constexpr double Seldom = 0.02;
 
 double Evaluator::probability(const Expr *E) const {
   E = E->IgnoreParenImpCasts();
@@ -78,7 +80,8 @@ double Evaluator::probability(const Expr *E) const {
     return 1 - (1 - probability(B->getLHS())) * (1 - probability(B->getRHS()));
   // x % 8, x % 8 == 3, x % 8 < 3: any remainder is as probable as the others.
   const BinaryOperator *Rest = B && B->isComparisonOp() ? dyn_cast<BinaryOperator>(B->getLHS()->IgnoreParenImpCasts()) : B;
-  if (Rest && Rest->getOpcode() == BO_Rem && !integer(Rest->getLHS())) {
+  const std::optional<Estimate> Divided = Rest && Rest->getOpcode() == BO_Rem ? integer(Rest->getLHS()) : std::nullopt;
+  if (Rest && Rest->getOpcode() == BO_Rem && (!Divided || Divided->Assumed.changes())) {
     const std::optional<Estimate> Kinds = integer(Rest->getRHS()), With = B == Rest ? Estimate{0} : integer(B->getRHS());
     if (!Kinds || Kinds->Value < 1 || !With)
       return Even;
@@ -96,6 +99,8 @@ double Evaluator::probability(const Expr *E) const {
     }
   }
   const std::optional<Estimate> Value = integer(E);
+  if (Value && Value->Assumed.changes()) // x + 1 < width, other != self: mostly so
+    return !B || !B->isComparisonOp() ? Even : B->getOpcode() == BO_EQ ? Seldom : 1 - Seldom;
   return Value ? double(Value->Value != 0) : Even;
 }
 

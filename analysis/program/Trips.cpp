@@ -187,7 +187,7 @@ double Evaluator::timesExecuted(const Stmt *S, bool *Counted) const {
 
 double Evaluator::timesInFunction(const Stmt *S, bool &Counted, unsigned Depth) const {
   constexpr unsigned MostLambdas = 8;
-  const double Times = timesExecuted(S, &Counted);
+  const double Times = timesExecuted(S, &Counted) * shareTaken(S);
   const CXXMethodDecl *M = dyn_cast_or_null<CXXMethodDecl>(functionAround(S, Context));
   if (!M || !isLambdaCallOperator(M))
     return Times;

@@ -290,11 +290,29 @@ TEST(Launches, addUpWhatLoopsAddUp) {
   EXPECT_EQ(argument("int total = 5; " + Loop + "{ Q q; total += 2 + mixed(i) % 9; }" + Launch, Hash), 6005);
   EXPECT_EQ(argument("int total = 0; " + Loop + "{ const unsigned h = mixed(i); total += (h >> 8) % 5; }" + Launch, Hash), 2000);
   EXPECT_EQ(argument("int *first = new int[n + 1]; first[0] = 0; " + Loop + "first[i + 1] = first[i] + 2 + (int)(mixed(i) % 9);" + Last, Hash), 6000);
-  // Not in each trip, step by step, or no sum.
-  EXPECT_EQ(argument("int total = 5; " + Loop + "if (mixed(i) % 9) total += 2;" + Launch, Hash), 5);
+  EXPECT_EQ(argument("int total = 5; " + Loop + "if (mixed(i) % 9) total += 2;" + Launch, Hash), 1782); // in eight of nine trips
+  EXPECT_EQ(argument("int total = 0; " + Loop + "{ for (int k = 0; k < 3; ++k) ++total; if (mixed(i) % 2) total++; }" + Launch, Hash), 3500);
+  // In steps, by turns, or no sum.
   EXPECT_EQ(argument("int total = 5; for (int s = 0; s < 9; ++s) { " + Launch + " total += 2; }"), 5);
   EXPECT_EQ(argument("int *first = new int[n + 1]; " + Loop + "first[i + 1] = 2 * i;" + Last), std::nullopt);
   EXPECT_EQ(argument("int *first = new int[n + 1]; " + Loop + "first[i + 1] = first[i] + 2; k<<<1, 32>>>(d, first[n / 2]);"), std::nullopt);
+}
+
+TEST(Launches, knowWhatIsCountedPlaceByPlace) {
+  const std::string Edges = "std::vector<int> from(6 * n), row(n + 1), count(n); for (int e = 0; e < 6 * n; ++e) from[e] = e * 7919 % n; ", Each = "for (int e = 0; e < 6 * n; ++e) ",
+                    Scan = "for (int i = 0; i < n; ++i) ";
+  EXPECT_EQ(argument(Edges + Each + "row[from[e] + 1]++; " + Scan + "row[i + 1] += row[i]; k<<<1, 32>>>(d, row[n]);"), 6000);
+  EXPECT_EQ(argument(Edges + Each + "++count[from[e]]; " + Scan + "row[i + 1] = row[i] + count[i]; k<<<1, 32>>>(d, row[n]);"), 6000);
+  EXPECT_EQ(argument(Edges + Each + "count[from[e]] += 2; int at = 0; " + Scan + "{ row[i] = at; at += count[i]; } k<<<1, 32>>>(d, at);"), 12000);
+  EXPECT_EQ(argument(Edges + "int m = 0; for (int e = 0; e < 6 * n; ++e) if (e % 3 == 1) from[m++] = e; k<<<1, 32>>>(d, m);"), 2000);
+  EXPECT_EQ(argument(Edges + "std::vector<Cell> v(n); " + Each + "v[from[e]].count++; int at = 0; for (Cell &c : v) { c.first = at; at += c.count; } k<<<1, 32>>>(d, at);", "struct Cell { int first, count; };\n"), 6000);
+  // Cursors that go back, and what is counted in steps.
+  EXPECT_EQ(argument(Edges + Each + "{ count[from[e]]++; count[e % n]--; } k<<<1, 32>>>(d, count[3]);"), std::nullopt);
+}
+
+TEST(Launches, knowTheSizeOfAVectorThatIsDeclaredInALoop) {
+  EXPECT_EQ(argument("std::vector<int> v; for (int i = 0; i < n; ++i) if (rand() % 4 == 0) v.push_back(i); k<<<1, 32>>>(d, v.size());", "int rand();\n"), 250);
+  EXPECT_EQ(argument("int m = 0; for (int i = 0; i < n; ++i) { std::vector<int> here; for (int j = 0; j < 5; ++j) here.push_back(j); m += here.size(); } k<<<1, 32>>>(d, m);"), 5000);
 }
 
 TEST(Launches, doNotTakeOneElementForAnother) {

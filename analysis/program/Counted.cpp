@@ -1,0 +1,152 @@
+// "++count[cell];", "row[v + 1]++;", "list[n++] = i;": what the host counts, in the mean of the places that it counts in.
+
+#include "analysis/program/Around.h"
+#include "analysis/program/ContainerSize.h"
+#include "analysis/program/Evaluate.h"
+#include "analysis/program/HostPlaces.h"
+
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtCXX.h"
+
+#include <cmath>
+
+using namespace clang;
+
+namespace restride {
+
+bool launches(const Stmt *S) {
+  return isa<CUDAKernelCallExpr>(S) || llvm::any_of(S->children(), [](const Stmt *Child) { return Child && launches(Child); });
+}
+
+static bool isLoop(const Stmt *S) { return isa<ForStmt, CXXForRangeStmt, WhileStmt, DoStmt>(S); }
+
+double Evaluator::shareTaken(const Stmt *S) const {
+  double Share = 1;
+  const Stmt *Child = S;
+  goOutward(S, Context, [&](const DynTypedNode &Node) {
+    const Stmt *Up = Node.get<Stmt>();
+    if (const IfStmt *If = dyn_cast_or_null<IfStmt>(Up))
+      Share *= If->getThen() == Child ? probability(If->getCond()) : If->getElse() == Child ? 1 - probability(If->getCond()) : 1;
+    Child = Up ? Up : Child;
+    return !Node.get<FunctionDecl>() && !Node.get<LambdaExpr>();
+  });
+  return Share;
+}
+
+std::optional<double> Evaluator::timesChanged(const Expr *Update) const {
+  bool Plain = true;
+  const Stmt *Outermost = Update;
+  goOutward(Update, Context, [&](const DynTypedNode &Node) {
+    const Stmt *Up = Node.get<Stmt>();
+    if (!Up)
+      return Plain;
+    Plain &= !isa<LambdaExpr, ConditionalOperator, SwitchStmt, CXXTryStmt>(Up) && !(isa<BinaryOperator>(Up) && cast<BinaryOperator>(Up)->isLogicalOp());
+    if (isLoop(Up))
+      Outermost = Up;
+    return Plain;
+  });
+  if (!Plain || launches(Outermost)) // steps, and not what is there before them
+    return std::nullopt;
+  bool Counted = true;
+  const double Times = timesExecuted(Update, &Counted);
+  return Counted ? std::optional(Times * shareTaken(Update)) : std::nullopt;
+}
+
+std::optional<double> Evaluator::addedBy(const Expr *Changed, Frame In) const {
+  const Stmt *Up = parentOf(Changed, Context);
+  while (isa_and_nonnull<ParenExpr>(Up))
+    Up = parentOf(Up, Context);
+  const UnaryOperator *Counts = dyn_cast_or_null<UnaryOperator>(Up);
+  const CompoundAssignOperator *Adds = dyn_cast_or_null<CompoundAssignOperator>(Up);
+  if (Adds && (Adds->getOpcode() != BO_AddAssign || Adds->getLHS()->IgnoreParens() != Changed->IgnoreParens()))
+    return std::nullopt;
+  if (!Adds && !(Counts && Counts->isIncrementOp()))
+    return std::nullopt;
+  const std::optional<double> Times = timesChanged(cast<Expr>(Up));
+  const std::optional<Estimate> Each = !Times ? std::nullopt : Counts ? Estimate{1} : integer(Adds->getRHS(), In.deeper());
+  return Each ? std::optional(*Times * double(Each->Value)) : std::nullopt;
+}
+
+std::pair<const VarDecl *, const Expr *> elementOf(const Expr *E) {
+  const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(E);
+  const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(E);
+  if (!S && (!O || O->getOperator() != OO_Subscript || O->getNumArgs() != 2))
+    return {};
+  const DeclRefExpr *R = dyn_cast<DeclRefExpr>((S ? S->getBase() : O->getArg(0))->IgnoreParenImpCasts());
+  return {R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr, S ? S->getIdx() : O->getArg(1)};
+}
+
+static bool namesElement(const Stmt *In, const VarDecl *V) {
+  const Expr *E = dyn_cast<Expr>(In);
+  return (E && elementOf(E).first == V) || llvm::any_of(In->children(), [&](const Stmt *Child) { return Child && namesElement(Child, V); });
+}
+
+/// Elements of \p V that \p In changes by what they were, but for sums of themselves.
+static void collectCounted(const Stmt *In, const VarDecl *V, std::vector<const Expr *> &Out) {
+  const UnaryOperator *U = dyn_cast<UnaryOperator>(In);
+  const CompoundAssignOperator *A = dyn_cast<CompoundAssignOperator>(In);
+  const Expr *Changed = U && U->isIncrementDecrementOp() ? U->getSubExpr() : A && !namesElement(A->getRHS(), V) ? A->getLHS() : nullptr;
+  if (Changed && elementOf(Changed->IgnoreParens()).first == V)
+    Out.push_back(Changed);
+  for (const Stmt *Child : In->children())
+    if (Child)
+      collectCounted(Child, V, Out);
+}
+
+std::optional<double> Evaluator::countedIn(const VarDecl *V, Frame In) const {
+  if (!V->getType().getNonReferenceType()->isRecordType() && !V->getType()->isArrayType() && !V->getType()->isPointerType())
+    return std::nullopt;
+  const FunctionDecl *F = dyn_cast_or_null<FunctionDecl>(V->getParentFunctionOrMethod());
+  if (!F || !F->getBody() || In.Depth > MaxDepth || !Measured.insert(V).second)
+    return std::nullopt;
+  auto [Counts, New] = CountedElements.try_emplace(V);
+  if (New)
+    collectCounted(F->getBody(), V, Counts->second);
+  std::optional<double> Sum;
+  for (const Expr *Changed : Counts->second)
+    if (const std::optional<double> Added = addedBy(Changed, In.deeper()))
+      Sum = Sum.value_or(0) + *Added;
+    else { // a cursor that goes back, say
+      Sum.reset();
+      break;
+    }
+  Measured.erase(V);
+  return Sum;
+}
+
+/// The container that \p Object is an element of, by itself or by a reference to one; null: of none that is plain to see.
+static const VarDecl *containerAround(const Expr *Object) {
+  Object = Object->IgnoreParenImpCasts();
+  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Object);
+  const VarDecl *Reference = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+  if (Reference && Reference->getType()->isReferenceType() && Reference->isLocalVarDecl() && Reference->getInit())
+    Object = Reference->getInit()->IgnoreParenImpCasts();
+  const VarDecl *V = elementOf(Object).first;
+  return V && isContainer(V->getType()) ? V : nullptr;
+}
+
+std::optional<Estimate> Evaluator::meanCount(const FieldDecl *F, Frame In) const {
+  const auto Changes = Facts.MemberChanges.find(F->getLocation().getRawEncoding());
+  const VarDecl *Array = nullptr;
+  double Sum = 0;
+  for (const Expr *Changed : Changes == Facts.MemberChanges.end() ? std::vector<const Expr *>() : Changes->second) {
+    const MemberExpr *M = dyn_cast<MemberExpr>(Changed);
+    const VarDecl *Here = M && !M->isArrow() ? containerAround(M->getBase()) : nullptr;
+    const std::optional<double> Added = Here && (!Array || Here == Array) ? addedBy(Changed, In.deeper()) : std::nullopt;
+    if (!Added)
+      return std::nullopt;
+    Array = Here;
+    Sum += *Added;
+  }
+  const std::optional<Estimate> Places = Array ? containerSize(Array, In.deeper()) : std::nullopt;
+  return Places && Places->Value > 0 ? std::optional(Estimate{std::llround(Sum / double(Places->Value)), Doubt::Changes}) : std::nullopt;
+}
+
+std::optional<Estimate> Evaluator::meanCount(const Expr *Element, Frame In) const {
+  const VarDecl *V = elementOf(Element).first;
+  const std::optional<double> Sum = V && isContainer(V->getType()) ? countedIn(V, In) : std::nullopt;
+  const std::optional<Estimate> Places = Sum ? containerSize(V, In.deeper()) : std::nullopt;
+  return Places && Places->Value > 0 ? std::optional(Estimate{std::llround(*Sum / double(Places->Value)), Doubt::Changes}) : std::nullopt;
+}
+
+} // namespace restride
