@@ -134,15 +134,6 @@ std::vector<Evaluator::ContainerName> Evaluator::namesOf(const ValueDecl *Contai
   return Names;
 }
 
-/// The statement that declares the local variable \p D; null: it is none.
-static const DeclStmt *declaredIn(const ValueDecl *D, ASTContext &Context) {
-  const VarDecl *V = dyn_cast<VarDecl>(D);
-  if (!V || !V->isLocalVarDecl())
-    return nullptr;
-  const auto Parents = Context.getParents(*V);
-  return Parents.empty() ? nullptr : Parents[0].get<DeclStmt>();
-}
-
 std::optional<Estimate> Evaluator::resizedTo(const ValueDecl *D, std::optional<Estimate> Size, Frame In) const {
   std::vector<std::pair<const CXXMemberCallExpr *, ContainerName>> Calls;
   for (const ContainerName &Name : namesOf(D))
@@ -175,9 +166,8 @@ std::optional<Estimate> Evaluator::resizedTo(const ValueDecl *D, std::optional<E
     if (!Counted)
       return Reserved;
   }
-  if (const DeclStmt *Declared = declaredIn(D, Context); Appended > 0 && Declared) // one that is declared in a loop is another one in each trip
-    if (const double Times = timesExecuted(Declared); Times > 1)
-      Appended = std::round(Appended / Times);
+  if (const double Others = timesDeclared(D); Appended > 0 && Others > 1)
+    Appended = std::round(Appended / Others);
   constexpr double Largest = 1e15;
   if (Appended > 0 && Appended < Largest)
     Size = Estimate{int64_t(Appended) + (Size ? Size->Value : 0), true};
@@ -269,7 +259,8 @@ std::optional<Estimate> Evaluator::sizeSoFar(const CXXMemberCallExpr *Call, cons
       for (const CallExpr *Call : Calls->second)
         llvm::append_range(Growing, loopsAround(Call, Context));
   }
-  const llvm::SmallVector<const Stmt *, 4> Outside = declaredIn(Container, Context) ? loopsAround(declaredIn(Container, Context), Context) : llvm::SmallVector<const Stmt *, 4>();
+  const DeclStmt *Declared = declaredIn(Container, Context);
+  const llvm::SmallVector<const Stmt *, 4> Outside = Declared ? loopsAround(Declared, Context) : llvm::SmallVector<const Stmt *, 4>();
   for (const Stmt *Loop : llvm::reverse(Around))
     if (llvm::is_contained(Growing, Loop) && !llvm::is_contained(Outside, Loop)) // and it is not another one in each trip
       return Estimate{std::max<int64_t>(1, int64_t(double(Size->Value) * shareOfTrips(dyn_cast<ForStmt>(Loop), Call, In))), Doubt::Changes};

@@ -6,6 +6,7 @@
 #include "analysis/program/HostPlaces.h"
 
 #include "clang/AST/ExprCXX.h"
+#include "clang/AST/ParentMapContext.h"
 #include "clang/AST/StmtCXX.h"
 
 #include <cmath>
@@ -20,13 +21,26 @@ bool launches(const Stmt *S) {
 
 static bool isLoop(const Stmt *S) { return isa<ForStmt, CXXForRangeStmt, WhileStmt, DoStmt>(S); }
 
+const DeclStmt *declaredIn(const ValueDecl *D, ASTContext &Context) {
+  const VarDecl *V = dyn_cast<VarDecl>(D);
+  if (!V || !V->isLocalVarDecl())
+    return nullptr;
+  const auto Parents = Context.getParents(*V);
+  return Parents.empty() ? nullptr : Parents[0].get<DeclStmt>();
+}
+
+double Evaluator::timesDeclared(const ValueDecl *D) const {
+  const DeclStmt *Declared = declaredIn(D, Context);
+  return Declared ? timesExecuted(Declared) : 1;
+}
+
 double Evaluator::shareTaken(const Stmt *S) const {
   double Share = 1;
   const Stmt *Child = S;
   goOutward(S, Context, [&](const DynTypedNode &Node) {
     const Stmt *Up = Node.get<Stmt>();
     if (const IfStmt *If = dyn_cast_or_null<IfStmt>(Up))
-      Share *= If->getThen() == Child ? probability(If->getCond()) : If->getElse() == Child ? 1 - probability(If->getCond()) : 1;
+      Share *= If->getThen() == Child ? probability(If->getCond(), true) : If->getElse() == Child ? 1 - probability(If->getCond(), true) : 1;
     Child = Up ? Up : Child;
     return !Node.get<FunctionDecl>() && !Node.get<LambdaExpr>();
   });
@@ -40,7 +54,7 @@ std::optional<double> Evaluator::timesChanged(const Expr *Update) const {
     const Stmt *Up = Node.get<Stmt>();
     if (!Up)
       return Plain;
-    Plain &= !isa<LambdaExpr, ConditionalOperator, SwitchStmt, CXXTryStmt>(Up) && !(isa<BinaryOperator>(Up) && cast<BinaryOperator>(Up)->isLogicalOp());
+    Plain &= !isa<LambdaExpr, ConditionalOperator, SwitchStmt, CXXCatchStmt>(Up) && !(isa<BinaryOperator>(Up) && cast<BinaryOperator>(Up)->isLogicalOp());
     if (isLoop(Up))
       Outermost = Up;
     return Plain;
@@ -111,7 +125,7 @@ std::optional<double> Evaluator::countedIn(const VarDecl *V, Frame In) const {
       break;
     }
   Measured.erase(V);
-  return Sum;
+  return Sum ? std::optional(*Sum / timesDeclared(V)) : std::nullopt;
 }
 
 /// The container that \p Object is an element of, by itself or by a reference to one; null: of none that is plain to see.

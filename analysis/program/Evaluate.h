@@ -97,8 +97,8 @@ private:
   // Recursion.cpp
   /// Calls of \p F, itself among them, that one from outside of it makes; none: they cannot be counted.
   std::optional<double> callsInRecursion(const clang::FunctionDecl *F) const;
-  /// Of the condition \p E: 0 or 1 where it is known.
-  double probability(const clang::Expr *E) const;
+  /// Of the condition \p E: 0 or 1 where it is known. \p AnyTrip: in all trips of the loops around it, whose counters vary.
+  double probability(const clang::Expr *E, bool AnyTrip = false) const;
   /// The call whose function is being evaluated, and what it was called in.
   struct Frame {
     const clang::FunctionDecl *Callee = nullptr; ///< null: outside of any
@@ -126,6 +126,8 @@ private:
   /// What \p V, which began as \p Start, holds after the loops that only add to it, and do other things too.
   std::optional<Estimate> addedUp(const clang::VarDecl *V, Estimate Start, Frame In) const;
   // Counted.cpp
+  /// One that is declared in a loop is another one in each trip: of how many.
+  double timesDeclared(const clang::ValueDecl *D) const;
   /// How often the conditions around \p S in its function let it happen, as a share.
   double shareTaken(const clang::Stmt *S) const;
   /// How often all trips of the loops around \p Update, and the conditions, let it happen; none: that cannot be counted.
@@ -212,6 +214,9 @@ private:
   mutable std::set<const clang::ValueDecl *> Measured; ///< containers, while what is in those in them, or counted, is evaluated
   mutable std::set<std::pair<const clang::Decl *, Part>> Active; ///< parts of objects, and members, that are being evaluated
 };
+
+/// The statement that declares the local variable \p D; null: it is none.
+const clang::DeclStmt *declaredIn(const clang::ValueDecl *D, clang::ASTContext &Context);
 
 /// There is a launch of a kernel in \p S.
 bool launches(const clang::Stmt *S);

@@ -69,19 +69,19 @@ static constexpr double Even = 0.5;
 /// Of two numbers that change being equal, or beyond a bound.
 static constexpr double Seldom = 0.02;
 
-double Evaluator::probability(const Expr *E) const {
+double Evaluator::probability(const Expr *E, bool AnyTrip) const {
   E = E->IgnoreParenImpCasts();
   if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_LNot)
-    return 1 - probability(U->getSubExpr());
+    return 1 - probability(U->getSubExpr(), AnyTrip);
   const BinaryOperator *B = dyn_cast<BinaryOperator>(E);
   if (B && B->getOpcode() == BO_LAnd)
-    return probability(B->getLHS()) * probability(B->getRHS());
+    return probability(B->getLHS(), AnyTrip) * probability(B->getRHS(), AnyTrip);
   if (B && B->getOpcode() == BO_LOr)
-    return 1 - (1 - probability(B->getLHS())) * (1 - probability(B->getRHS()));
+    return 1 - (1 - probability(B->getLHS(), AnyTrip)) * (1 - probability(B->getRHS(), AnyTrip));
   // x % 8, x % 8 == 3, x % 8 < 3: any remainder is as probable as the others.
   const BinaryOperator *Rest = B && B->isComparisonOp() ? dyn_cast<BinaryOperator>(B->getLHS()->IgnoreParenImpCasts()) : B;
   const std::optional<Estimate> Divided = Rest && Rest->getOpcode() == BO_Rem ? integer(Rest->getLHS()) : std::nullopt;
-  if (Rest && Rest->getOpcode() == BO_Rem && (!Divided || Divided->Assumed.changes())) {
+  if (Rest && Rest->getOpcode() == BO_Rem && (!Divided || (AnyTrip && Divided->Assumed.changes()))) {
     const std::optional<Estimate> Kinds = integer(Rest->getRHS()), With = B == Rest ? Estimate{0} : integer(B->getRHS());
     if (!Kinds || Kinds->Value < 1 || !With)
       return Even;
@@ -99,7 +99,7 @@ double Evaluator::probability(const Expr *E) const {
     }
   }
   const std::optional<Estimate> Value = integer(E);
-  if (Value && Value->Assumed.changes()) // x + 1 < width, other != self: mostly so
+  if (AnyTrip && Value && Value->Assumed.changes()) // x + 1 < width, other != self: mostly so
     return !B || !B->isComparisonOp() ? Even : B->getOpcode() == BO_EQ ? Seldom : 1 - Seldom;
   return Value ? double(Value->Value != 0) : Even;
 }

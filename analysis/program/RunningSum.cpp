@@ -5,6 +5,8 @@
 
 #include "clang/AST/StmtCXX.h"
 
+#include <cmath>
+
 using namespace clang;
 
 namespace restride {
@@ -55,7 +57,8 @@ std::optional<Estimate> Evaluator::addedUp(const VarDecl *V, Estimate Start, Fra
       return std::nullopt;
     Added += *Here;
   }
-  return Added > 1 ? times(Added, {1, true}, Start) : std::nullopt;
+  Added = std::round(Added / timesDeclared(V));
+  return Added >= 1 ? times(Added, {1, true}, Start) : std::nullopt;
 }
 
 /// What \p In assigns to elements of \p V, or adds of others of them.
