@@ -210,6 +210,7 @@ private:
   mutable std::map<const clang::VarDecl *, std::vector<const clang::Expr *>> CountedElements; ///< and those of them that it counts in
   mutable std::map<const clang::VarDecl *, unsigned> Summed; ///< arrays of sums while one of them is evaluated, and how often they were read
   mutable unsigned StepsLeft = 1 << 16;                     ///< of such loops, all together
+  mutable unsigned SamplesLeft = 1 << 12;                   ///< trips of loops around others that are looked at, all together
   mutable unsigned PartsLeft = 1 << 18;                     ///< steps to parts of objects, all together
   mutable std::set<const clang::ValueDecl *> Measured; ///< containers, while what is in those in them, or counted, is evaluated
   mutable std::set<std::pair<const clang::Decl *, Part>> Active; ///< parts of objects, and members, that are being evaluated

@@ -158,7 +158,7 @@ double Evaluator::timesAround(llvm::ArrayRef<const Stmt *> Loops, bool &Counted)
     return 1;
   const Stmt *Outer = Loops.back();
   const llvm::ArrayRef<const Stmt *> Inner = Loops.drop_back();
-  const ForStmt *For = Inner.empty() ? nullptr : dyn_cast<ForStmt>(Outer);
+  const ForStmt *For = Inner.empty() || !SamplesLeft ? nullptr : dyn_cast<ForStmt>(Outer);
   const std::optional<CountedLoop> Count = For ? countedLoop(For) : std::nullopt;
   constexpr int64_t MostTrips = int64_t(1) << 40, LargestStep = 1 << 20; // counters that do not overflow
   if (!Count || Count->Trips <= 1 || Count->Trips >= uint64_t(MostTrips) || std::abs(double(Count->First)) >= MostTrips || std::abs(double(Count->Step)) >= LargestStep) {
@@ -169,6 +169,7 @@ double Evaluator::timesAround(llvm::ArrayRef<const Stmt *> Loops, bool &Counted)
   const unsigned Samples = Sampled.empty() ? 8 : 1;
   double Times = 0;
   for (unsigned I = 0; I < Samples; ++I) {
+    SamplesLeft -= SamplesLeft > 0;
     Counters Now = Sampled;
     Now[Count->Counter] = inTrip(*Count, Count->Trips * (2 * I + 1) / (2 * Samples));
     AtTrip In(*this, std::move(Now));

@@ -241,6 +241,17 @@ TEST(Launches, lookAtEachVariableOnceInEachTrip) {
   EXPECT_EQ(argument(Chain + Loops + "i + v5 % 7; ++j) k<<<1, 32>>>(d, v5);"), 1007);
 }
 
+// Each counter follows from two others, in loops whose bounds do: all of it would take minutes.
+TEST(Launches, lookAtSomeOfManyTrips) {
+  std::string Chain = "int c0 = n, c1 = n;";
+  for (int I = 2; I < 40; ++I) {
+    const std::string Now = "c" + std::to_string(I), Last = "c" + std::to_string(I - 1), Before = "c" + std::to_string(I - 2);
+    Chain += "int " + Now + " = 0; for (int a = 0; a < n; ++a) for (int b = 0; b < " + Last + " % 7 + " + Before + " % 5; ++b) { if (" + Last + " > b) " + Now + " += " + Before + " + " + Last + "; }";
+  }
+  EXPECT_TRUE(argument(Chain + "k<<<1, 32>>>(d, c4);"));
+  argument(Chain + "k<<<1, 32>>>(d, c39);");
+}
+
 TEST(Launches, knowTheSizeOfAVectorThatATriangleFills) {
   const std::string Launch = "k<<<1, 32>>>(d, (int)v.size());";
   EXPECT_EQ(argument("std::vector<int> v; for (int y = 0; y < 80; ++y) for (int x = 0; x < y; ++x) v.push_back(x);" + Launch), 3200); // 3160
