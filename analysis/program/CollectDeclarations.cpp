@@ -3,6 +3,7 @@
 #include "analysis/program/FieldCopyCode.h"
 #include "analysis/program/FunctionVisitor.h"
 #include "analysis/program/Launches.h"
+#include "analysis/program/Returned.h"
 #include "analysis/program/UnitVisitor.h"
 
 #include "clang/AST/ASTLambda.h"
@@ -155,7 +156,7 @@ public:
       else if (const ValueDecl *Container = resizedBy(Member))
         U.Facts.Resized[Container->getLocation().getRawEncoding()].push_back(Member);
     }
-    if (const CXXConstructorDecl *Made = constructorOfMade(Callee, Arguments.size()))
+    if (const CXXConstructorDecl *Made = madeBy(Callee, Arguments.size()))
       give(Made, Arguments, U.Facts.Constructed);
     if (const CUDAKernelCallExpr *Launch = dyn_cast<CUDAKernelCallExpr>(Call))
       U.Facts.Launches.push_back(Launch);
@@ -181,22 +182,6 @@ private:
   static void give(const FunctionDecl *Definition, llvm::ArrayRef<const Expr *> Arguments, llvm::DenseMap<const ParmVarDecl *, std::vector<const Expr *>> &To) {
     for (auto [P, Argument] : llvm::zip(Definition->parameters(), Arguments))
       To[P].push_back(Argument);
-  }
-
-  /// The constructor that std::make_unique<T>(...) and the like hand their \p Arguments to: the only one that takes so many.
-  static const CXXConstructorDecl *constructorOfMade(const FunctionDecl *F, unsigned Arguments) {
-    const TemplateArgumentList *Given = F->isInStdNamespace() && F->getDeclName().isIdentifier() ? F->getTemplateSpecializationArgs() : nullptr;
-    if (!Given || !Given->size() || Given->get(0).getKind() != TemplateArgument::Type || (F->getName() != "make_unique" && F->getName() != "make_shared"))
-      return nullptr;
-    const CXXRecordDecl *Class = Given->get(0).getAsType()->getAsCXXRecordDecl();
-    const FunctionDecl *Only = nullptr, *Definition = nullptr;
-    for (const CXXConstructorDecl *C : Class && Class->hasDefinition() ? Class->ctors() : CXXRecordDecl::ctor_range({}, {}))
-      if (!C->isCopyOrMoveConstructor() && C->getMinRequiredArguments() <= Arguments && Arguments <= C->getNumParams()) {
-        if (Only)
-          return nullptr;
-        Only = C;
-      }
-    return Only && Only->hasBody(Definition) ? cast<CXXConstructorDecl>(Definition) : nullptr;
   }
 
   /// Another member can follow the last one of a struct.

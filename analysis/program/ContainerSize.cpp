@@ -29,7 +29,7 @@ const ValueDecl *containerOf(const Expr *E) {
 
 /// `all.insert(all.end(), part.begin(), part.end())`: part; null: it inserts something else.
 static const ValueDecl *insertedBy(const CXXMemberCallExpr *C) {
-  const Expr *First = C->getNumArgs() == 3 ? C->getArg(1)->IgnoreUnlessSpelledInSource() : nullptr;
+  const Expr *First = identifierOf(C->getMethodDecl()) == "insert" && C->getNumArgs() == 3 ? C->getArg(1)->IgnoreUnlessSpelledInSource() : nullptr;
   const CXXMemberCallExpr *Begin = dyn_cast_or_null<CXXMemberCallExpr>(First);
   const llvm::StringRef Name = Begin ? identifierOf(Begin->getMethodDecl()) : "";
   return Name == "begin" || Name == "cbegin" ? containerOf(Begin->getImplicitObjectArgument()) : nullptr;
@@ -38,13 +38,13 @@ static const ValueDecl *insertedBy(const CXXMemberCallExpr *C) {
 static bool resizes(const CXXMemberCallExpr *C) {
   const llvm::StringRef Name = identifierOf(C->getMethodDecl());
   const bool Appends = Name == "push_back" || Name == "emplace_back";
-  return Appends || ((Name == "resize" || Name == "assign" || Name == "reserve") && C->getNumArgs()) || (Name == "insert" && insertedBy(C));
+  return Appends || ((Name == "resize" || Name == "assign" || Name == "reserve") && C->getNumArgs()) || insertedBy(C);
 }
 
 const ValueDecl *resizedBy(const CXXMemberCallExpr *C) { return resizes(C) ? containerOf(C->getImplicitObjectArgument()) : nullptr; }
 const ValueDecl *resizedInsideBy(const CXXMemberCallExpr *C) { return resizes(C) ? outerContainerOf(C->getImplicitObjectArgument()) : nullptr; }
 
-static bool appends(const CXXMemberCallExpr *C) { return C->getMethodDecl()->getName().ends_with("_back"); }
+bool appends(const CXXMemberCallExpr *C) { return C->getMethodDecl()->getName().ends_with("_back"); }
 
 /// The first of the things around \p S in its function for which \p Is holds; null: none.
 template <typename FnT> static const Stmt *firstAround(const Stmt *S, ASTContext &Context, FnT Is) {
@@ -166,7 +166,7 @@ std::optional<Estimate> Evaluator::resizedTo(const ValueDecl *D, std::optional<E
     if (!Counted)
       return Reserved;
   }
-  if (const double Others = timesDeclared(D); Appended > 0 && Others > 1)
+  if (const double Others = timesDeclared(cast<DeclaratorDecl>(D)); Appended > 0 && Others > 1)
     Appended = std::round(Appended / Others);
   constexpr double Largest = 1e15;
   if (Appended > 0 && Appended < Largest)
@@ -259,7 +259,7 @@ std::optional<Estimate> Evaluator::sizeSoFar(const CXXMemberCallExpr *Call, cons
       for (const CallExpr *Call : Calls->second)
         llvm::append_range(Growing, loopsAround(Call, Context));
   }
-  const DeclStmt *Declared = declaredIn(Container, Context);
+  const DeclStmt *Declared = statementOf(cast<DeclaratorDecl>(Container), Context);
   const llvm::SmallVector<const Stmt *, 4> Outside = Declared ? loopsAround(Declared, Context) : llvm::SmallVector<const Stmt *, 4>();
   for (const Stmt *Loop : llvm::reverse(Around))
     if (llvm::is_contained(Growing, Loop) && !llvm::is_contained(Outside, Loop)) // and it is not another one in each trip

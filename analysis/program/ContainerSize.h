@@ -21,6 +21,9 @@ const clang::ValueDecl *resizedBy(const clang::CXXMemberCallExpr *C);
 /// Of an element of a container, that container.
 const clang::ValueDecl *resizedInsideBy(const clang::CXXMemberCallExpr *C);
 
+/// \p C, one of these calls, gives one more.
+bool appends(const clang::CXXMemberCallExpr *C);
+
 /// `while (v.size() < n)`: what is filled, and up to where.
 struct SizeLimit {
   const clang::ValueDecl *Container = nullptr;

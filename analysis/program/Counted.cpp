@@ -19,18 +19,8 @@ bool launches(const Stmt *S) {
   return isa<CUDAKernelCallExpr>(S) || llvm::any_of(S->children(), [](const Stmt *Child) { return Child && launches(Child); });
 }
 
-static bool isLoop(const Stmt *S) { return isa<ForStmt, CXXForRangeStmt, WhileStmt, DoStmt>(S); }
-
-const DeclStmt *declaredIn(const ValueDecl *D, ASTContext &Context) {
-  const VarDecl *V = dyn_cast<VarDecl>(D);
-  if (!V || !V->isLocalVarDecl())
-    return nullptr;
-  const auto Parents = Context.getParents(*V);
-  return Parents.empty() ? nullptr : Parents[0].get<DeclStmt>();
-}
-
-double Evaluator::timesDeclared(const ValueDecl *D) const {
-  const DeclStmt *Declared = declaredIn(D, Context);
+double Evaluator::timesDeclared(const DeclaratorDecl *D) const {
+  const DeclStmt *Declared = statementOf(D, Context);
   return Declared ? timesExecuted(Declared) : 1;
 }
 
@@ -49,17 +39,14 @@ double Evaluator::shareTaken(const Stmt *S) const {
 
 std::optional<double> Evaluator::timesChanged(const Expr *Update) const {
   bool Plain = true;
-  const Stmt *Outermost = Update;
   goOutward(Update, Context, [&](const DynTypedNode &Node) {
     const Stmt *Up = Node.get<Stmt>();
-    if (!Up)
-      return Plain;
-    Plain &= !isa<LambdaExpr, ConditionalOperator, SwitchStmt, CXXCatchStmt>(Up) && !(isa<BinaryOperator>(Up) && cast<BinaryOperator>(Up)->isLogicalOp());
-    if (isLoop(Up))
-      Outermost = Up;
+    const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(Up);
+    Plain &= !isa_and_nonnull<LambdaExpr, ConditionalOperator, SwitchStmt, CXXCatchStmt>(Up) && !(B && B->isLogicalOp());
     return Plain;
   });
-  if (!Plain || launches(Outermost)) // steps, and not what is there before them
+  const llvm::SmallVector<const Stmt *, 4> Loops = loopsAround(Update, Context);
+  if (!Plain || (!Loops.empty() && launches(Loops.back()))) // steps, and not what is there before them
     return std::nullopt;
   bool Counted = true;
   const double Times = timesExecuted(Update, &Counted);
@@ -108,8 +95,6 @@ static void collectCounted(const Stmt *In, const VarDecl *V, std::vector<const E
 }
 
 std::optional<double> Evaluator::countedIn(const VarDecl *V, Frame In) const {
-  if (!V->getType().getNonReferenceType()->isRecordType() && !V->getType()->isArrayType() && !V->getType()->isPointerType())
-    return std::nullopt;
   const FunctionDecl *F = dyn_cast_or_null<FunctionDecl>(V->getParentFunctionOrMethod());
   if (!F || !F->getBody() || In.Depth > MaxDepth || !Measured.insert(V).second)
     return std::nullopt;
@@ -139,6 +124,11 @@ static const VarDecl *containerAround(const Expr *Object) {
   return V && isContainer(V->getType()) ? V : nullptr;
 }
 
+std::optional<Estimate> Evaluator::perElement(double Sum, const ValueDecl *Container, Frame In) const {
+  const std::optional<Estimate> Elements = containerSize(Container, In.deeper());
+  return Elements && Elements->Value > 0 ? std::optional(Estimate{std::llround(Sum / double(Elements->Value)), Doubt::Changes}) : std::nullopt;
+}
+
 std::optional<Estimate> Evaluator::meanCount(const FieldDecl *F, Frame In) const {
   const auto Changes = Facts.MemberChanges.find(F->getLocation().getRawEncoding());
   const VarDecl *Array = nullptr;
@@ -152,15 +142,13 @@ std::optional<Estimate> Evaluator::meanCount(const FieldDecl *F, Frame In) const
     Array = Here;
     Sum += *Added;
   }
-  const std::optional<Estimate> Places = Array ? containerSize(Array, In.deeper()) : std::nullopt;
-  return Places && Places->Value > 0 ? std::optional(Estimate{std::llround(Sum / double(Places->Value)), Doubt::Changes}) : std::nullopt;
+  return Array ? perElement(Sum, Array, In) : std::nullopt;
 }
 
 std::optional<Estimate> Evaluator::meanCount(const Expr *Element, Frame In) const {
   const VarDecl *V = elementOf(Element).first;
   const std::optional<double> Sum = V && isContainer(V->getType()) ? countedIn(V, In) : std::nullopt;
-  const std::optional<Estimate> Places = Sum ? containerSize(V, In.deeper()) : std::nullopt;
-  return Places && Places->Value > 0 ? std::optional(Estimate{std::llround(*Sum / double(Places->Value)), Doubt::Changes}) : std::nullopt;
+  return Sum ? perElement(*Sum, V, In) : std::nullopt;
 }
 
 } // namespace restride

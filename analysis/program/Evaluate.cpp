@@ -23,8 +23,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::value(const Expr *
     return integer(E, In);
 }
 
-/// "int k = std::min(n, 300);" has a temporary that ends with the statement.
-static const Expr *withoutCleanups(const Expr *E) {
+const Expr *withoutCleanups(const Expr *E) {
   const FullExpr *Full = dyn_cast<FullExpr>(E);
   return Full ? Full->getSubExpr()->IgnoreParens() : E;
 }
@@ -106,18 +105,16 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
     return std::nullopt;
   llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
   if constexpr (std::is_same_v<T, int64_t>)
-    if (const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C); Member && Name == "size" && !C->getNumArgs()) {
-      if (const ValueDecl *Outer = outerContainerOf(Member->getImplicitObjectArgument())) {
-        const std::optional<double> Mean = meanSize(Outer);
-        return Mean ? std::optional(Estimate{std::llround(*Mean), Doubt::Changes}) : std::nullopt;
-      }
-      if (const ValueDecl *Container = containerOf(Member->getImplicitObjectArgument()))
+    if (const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C); Member && (Name == "size" || Name == "back") && !C->getNumArgs()) {
+      const Expr *Object = Member->getImplicitObjectArgument();
+      const ValueDecl *Outer = outerContainerOf(Object), *Container = containerOf(Object);
+      if (const VarDecl *V = dyn_cast_or_null<VarDecl>(Container); V && Name == "back")
+        return lastSum(V, nullptr, In);
+      if (const std::optional<double> Mean = Outer && Name == "size" ? meanSize(Outer) : std::nullopt)
+        return Estimate{std::llround(*Mean), Doubt::Changes};
+      if (Container && !Outer && Name == "size")
         return sizeSoFar(Member, Container, In);
     }
-  if constexpr (std::is_same_v<T, int64_t>)
-    if (const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C); Member && Name == "back" && !C->getNumArgs())
-      if (const VarDecl *V = dyn_cast_or_null<VarDecl>(containerOf(Member->getImplicitObjectArgument())))
-        return lastSum(V, nullptr, In);
   bool Min = Name == "min" || Name == "fmin" || Name == "fminf", Max = Name == "max" || Name == "fmax" || Name == "fmaxf";
   if ((Min || Max) && C->getNumArgs() == 2) {
     std::optional<EstimateOf<T>> L = value<T>(C->getArg(0), In.deeper()), R = value<T>(C->getArg(1), In.deeper());

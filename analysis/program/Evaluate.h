@@ -127,7 +127,7 @@ private:
   std::optional<Estimate> addedUp(const clang::VarDecl *V, Estimate Start, Frame In) const;
   // Counted.cpp
   /// One that is declared in a loop is another one in each trip: of how many.
-  double timesDeclared(const clang::ValueDecl *D) const;
+  double timesDeclared(const clang::DeclaratorDecl *D) const;
   /// How often the conditions around \p S in its function let it happen, as a share.
   double shareTaken(const clang::Stmt *S) const;
   /// How often all trips of the loops around \p Update, and the conditions, let it happen; none: that cannot be counted.
@@ -136,6 +136,8 @@ private:
   std::optional<double> addedBy(const clang::Expr *Changed, Frame In) const;
   /// The same of all elements of the array or container \p V, but for sums of themselves.
   std::optional<double> countedIn(const clang::VarDecl *V, Frame In) const;
+  /// \p Sum shared out among the elements of \p Container.
+  std::optional<Estimate> perElement(double Sum, const clang::ValueDecl *Container, Frame In) const;
   /// The member \p F, in the mean of the elements of the one container whose elements count in it.
   std::optional<Estimate> meanCount(const clang::FieldDecl *F, Frame In) const;
   /// An element of a container that counts.
@@ -216,8 +218,8 @@ private:
   mutable std::set<std::pair<const clang::Decl *, Part>> Active; ///< parts of objects, and members, that are being evaluated
 };
 
-/// The statement that declares the local variable \p D; null: it is none.
-const clang::DeclStmt *declaredIn(const clang::ValueDecl *D, clang::ASTContext &Context);
+/// "int k = std::min(n, 300);" has a temporary that ends with the statement.
+const clang::Expr *withoutCleanups(const clang::Expr *E);
 
 /// There is a launch of a kernel in \p S.
 bool launches(const clang::Stmt *S);

@@ -67,7 +67,7 @@ std::optional<double> Evaluator::meanSize(const ValueDecl *Outer) const {
   double Appended = 0;
   bool Counted = true;
   for (const CXXMemberCallExpr *C : Grows->second)
-    if (identifierOf(C->getMethodDecl()).ends_with("_back"))
+    if (appends(C))
       Appended += timesInFunction(C, Counted);
   Measured.erase(Outer);
   constexpr double Largest = 1e15;

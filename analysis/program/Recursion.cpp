@@ -80,8 +80,10 @@ double Evaluator::probability(const Expr *E, bool AnyTrip) const {
     return 1 - (1 - probability(B->getLHS(), AnyTrip)) * (1 - probability(B->getRHS(), AnyTrip));
   // x % 8, x % 8 == 3, x % 8 < 3: any remainder is as probable as the others.
   const BinaryOperator *Rest = B && B->isComparisonOp() ? dyn_cast<BinaryOperator>(B->getLHS()->IgnoreParenImpCasts()) : B;
-  const std::optional<Estimate> Divided = Rest && Rest->getOpcode() == BO_Rem ? integer(Rest->getLHS()) : std::nullopt;
-  if (Rest && Rest->getOpcode() == BO_Rem && (!Divided || (AnyTrip && Divided->Assumed.changes()))) {
+  if (Rest && Rest->getOpcode() != BO_Rem)
+    Rest = nullptr;
+  const std::optional<Estimate> Divided = Rest ? integer(Rest->getLHS()) : std::nullopt;
+  if (Rest && (!Divided || (AnyTrip && Divided->Assumed.changes()))) {
     const std::optional<Estimate> Kinds = integer(Rest->getRHS()), With = B == Rest ? Estimate{0} : integer(B->getRHS());
     if (!Kinds || Kinds->Value < 1 || !With)
       return Even;
@@ -121,14 +123,15 @@ std::optional<double> Evaluator::callsInRecursion(const FunctionDecl *F) const {
     if (!P->getType()->isIntegerType() || Facts.Modified.count(P->getLocation().getRawEncoding()))
       continue;
     const unsigned I = P->getFunctionScopeIndex();
-    if (const std::optional<Estimate> First = integer(Others[0]->getArg(I)))
-      Given[P] = *First;
+    const std::optional<Estimate> First = integer(Others[0]->getArg(I));
+    if (!First)
+      continue;
+    Given[P] = *First;
     std::optional<int64_t> Step = stepOf(Own[0]->getArg(I), P, Context);
     for (const CallExpr *C : Own)
       if (stepOf(C->getArg(I), P, Context) != Step)
         Step.reset();
-    const std::optional<Estimate> First = Step ? integer(Others[0]->getArg(I)) : std::nullopt;
-    if (!First)
+    if (!Step)
       continue;
     Now[P] = *First;
     if (*Step)
@@ -153,12 +156,13 @@ std::optional<double> Evaluator::callsInRecursion(const FunctionDecl *F) const {
       return Calls > MostCalls ? std::nullopt : std::optional(Calls);
     for (const auto &[P, Step] : Steps)
       Now[P].Value += Step.Value;
+    if (!Divides)
+      continue;
     Counters After;
-    for (const auto &[V, Value] : Divides ? Now : Counters())
+    for (const auto &[V, Value] : Now)
       if (const std::optional<Estimate> Next = integer(Own[0]->getArg(cast<ParmVarDecl>(V)->getFunctionScopeIndex())))
         After[V] = *Next;
-    if (Divides)
-      Now = std::move(After);
+    Now = std::move(After);
     if (Now.empty())
       return std::nullopt;
   }

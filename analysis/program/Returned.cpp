@@ -1,5 +1,6 @@
 #include "analysis/program/Returned.h"
 
+#include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/StmtCXX.h"
 
@@ -87,5 +88,20 @@ template <typename... Kinds> static bool hasOnly(const FunctionDecl *F) {
 bool onlyReturns(const FunctionDecl *F) { return hasOnly<DeclStmt, ReturnStmt>(F); }
 
 bool isFormula(const FunctionDecl *F) { return hasOnly<DeclStmt, ReturnStmt, IfStmt, WhileStmt, ForStmt>(F); }
+
+const CXXConstructorDecl *madeBy(const FunctionDecl *F, unsigned Arguments) {
+  const TemplateArgumentList *Given = F->isInStdNamespace() && F->getDeclName().isIdentifier() ? F->getTemplateSpecializationArgs() : nullptr;
+  if (!Given || !Given->size() || Given->get(0).getKind() != TemplateArgument::Type || (F->getName() != "make_unique" && F->getName() != "make_shared"))
+    return nullptr;
+  const CXXRecordDecl *Class = Given->get(0).getAsType()->getAsCXXRecordDecl();
+  const FunctionDecl *Only = nullptr, *Definition = nullptr;
+  for (const CXXConstructorDecl *C : Class && Class->hasDefinition() ? Class->ctors() : CXXRecordDecl::ctor_range({}, {}))
+    if (!C->isCopyOrMoveConstructor() && C->getMinRequiredArguments() <= Arguments && Arguments <= C->getNumParams()) {
+      if (Only)
+        return nullptr;
+      Only = C;
+    }
+  return Only && Only->hasBody(Definition) ? cast<CXXConstructorDecl>(Definition) : nullptr;
+}
 
 } // namespace restride

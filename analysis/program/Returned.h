@@ -1,7 +1,7 @@
 // What functions of the host return, and whether a call of one can be computed.
 #pragma once
 
-#include "clang/AST/Decl.h"
+#include "clang/AST/DeclCXX.h"
 #include "clang/AST/Expr.h"
 
 namespace restride {
@@ -33,5 +33,8 @@ bool isGenerator(const clang::FunctionDecl *F);
 
 /// \p S mixes the bits of a number, or of a generator's state: it multiplies by a large one.
 bool mixesBits(const clang::Stmt *S);
+
+/// The constructor that \p F, std::make_unique<T> or the like, hands so many \p Arguments to: the only one that takes them; null: none is.
+const clang::CXXConstructorDecl *madeBy(const clang::FunctionDecl *F, unsigned Arguments);
 
 } // namespace restride

@@ -74,8 +74,10 @@ static void collectAssigned(const Stmt *In, const VarDecl *V, std::vector<const 
 
 std::optional<Estimate> Evaluator::lastSum(const VarDecl *V, const Expr *Index, Frame In) const {
   const auto isLast = [&](double Times) {
-    const std::optional<Estimate> Place = Index ? integer(Index, In.deeper()) : std::nullopt;
-    return !Index || (Place && double(Place->Value) >= Times - 1);
+    if (!Index)
+      return true;
+    const std::optional<Estimate> Place = integer(Index, In.deeper());
+    return Place && double(Place->Value) >= Times - 1;
   };
   if (Summed.count(V)) // the sum so far: what is added to it counts
     return ++Summed[V], Estimate{0, true};

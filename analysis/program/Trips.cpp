@@ -40,11 +40,11 @@ static std::optional<int64_t> step(const Expr *Inc, const VarDecl *V, const Eval
   return By ? std::optional(B->getOpcode() == BO_AddAssign ? By->Value : -By->Value) : std::nullopt;
 }
 
+/// Of `i < std::min(n, first + 16)`, which has temporaries, too; null: \p Condition is none, or nothing else.
+static const BinaryOperator *comparisonIn(const Expr *Condition) { return Condition ? dyn_cast<BinaryOperator>(withoutCleanups(Condition)) : nullptr; }
+
 std::optional<Evaluator::CountedLoop> Evaluator::countedLoop(const ForStmt *For) const {
-  const Expr *Asked = For->getCond();
-  if (const FullExpr *Full = dyn_cast_or_null<FullExpr>(Asked)) // i < std::min(n, first + 16)
-    Asked = Full->getSubExpr();
-  const BinaryOperator *Condition = dyn_cast_or_null<BinaryOperator>(Asked);
+  const BinaryOperator *Condition = comparisonIn(For->getCond());
   if (!Condition || !Condition->isComparisonOp() || Condition->getOpcode() == BO_EQ || Condition->getOpcode() == BO_Cmp)
     return std::nullopt;
   auto Variable = [](const Expr *E) {
@@ -94,9 +94,7 @@ static const Expr *limitOf(const BinaryOperator *B, const VarDecl *&V) {
 }
 
 std::optional<double> Evaluator::tripsByBody(const Expr *Condition, const Stmt *Body) const {
-  if (const FullExpr *Full = dyn_cast_or_null<FullExpr>(Condition))
-    Condition = Full->getSubExpr();
-  const BinaryOperator *B = dyn_cast_or_null<BinaryOperator>(Condition);
+  const BinaryOperator *B = comparisonIn(Condition);
   const VarDecl *V = nullptr;
   const Expr *Limit = B && B->isRelationalOp() ? limitOf(B, V) : nullptr;
   const auto Changes = Limit ? Facts.Modified.find(V->getLocation().getRawEncoding()) : Facts.Modified.end();
@@ -114,7 +112,7 @@ std::optional<double> Evaluator::tripsByBody(const Expr *Condition, const Stmt *
     }
     if (By)
       return std::nullopt;
-    By = step(cast<Expr>(Up), V, *this);
+    By = step(dyn_cast<Expr>(Up), V, *this);
     if (!By)
       return std::nullopt;
   }

@@ -7,11 +7,10 @@ using namespace restride::ptx;
 
 /// All threads have the same address there: neither their numbers nor data are behind it.
 bool Program::isUniform(Slot Address) const {
-  auto VariesIn = [&](Slot S) { return S >= Slot(Registers) && Constants[size_t(S) - Registers].IsSpecial; };
   for (int R : registersBehind(Address))
     for (unsigned At : Writes[size_t(R)]) {
       const MicroOp &Op = Ops[At];
-      if (Op.Op == Opcode::Ld || Op.Op == Opcode::Atom || llvm::any_of(llvm::ArrayRef(Slots).slice(Op.FirstSrc, Op.SrcCount), VariesIn))
+      if (Op.Op == Opcode::Ld || Op.Op == Opcode::Atom || llvm::any_of(sources(Op), [&](Slot S) { return isSpecial(S); }))
         return false;
     }
   return true;

@@ -230,6 +230,8 @@ private:
   void findTied();
   void findOrderByRuns();
   void findAppends();
+  /// A constant that threads have different values of, such as their numbers.
+  bool isSpecial(Slot S) const { return S >= Slot(Registers) && Constants[size_t(S) - Registers].IsSpecial; }
   bool isUniform(Slot Address) const;
   bool leavesBehindCount(const BranchInfo &Info, bool Negated) const;
   /// A pointer that the function is given: its parameter, and the word in that.
@@ -270,6 +272,7 @@ private:
   std::vector<GivenWord> givenBehind(int Register) const;
   /// Which of the destinations of \p Op the register \p R is.
   size_t partOf(const MicroOp &Op, int R) const { return size_t(llvm::find(destinations(Op), R) - destinations(Op).begin()); }
+  llvm::ArrayRef<Slot> sources(const MicroOp &Op) const { return llvm::ArrayRef(Slots).slice(Op.FirstSrc, Op.SrcCount); }
   llvm::ArrayRef<Slot> destinations(const MicroOp &Op) const { return llvm::ArrayRef(Slots).slice(Op.FirstDest, Op.DestCount); }
   /// The parameter that \p Load, a LdParam, reads, and the offset in it; null: not plain to see.
   std::pair<const ParameterSlot *, uint64_t> parameterOf(const MicroOp &Load) const;

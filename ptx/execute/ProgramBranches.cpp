@@ -158,8 +158,7 @@ bool Program::leavesBehindCount(const BranchInfo &Info, bool Negated) const {
       for (unsigned At : Writes[size_t(R)]) {
         if (Ops[At].Op == Opcode::Ld || Ops[At].Op == Opcode::Atom)
           return false;
-        for (Slot From : llvm::ArrayRef(Slots).slice(Ops[At].FirstSrc, Ops[At].SrcCount))
-          Counts |= From >= Slot(Registers) && Constants[size_t(From) - Registers].IsSpecial;
+        Counts |= llvm::any_of(sources(Ops[At]), [&](Slot From) { return isSpecial(From); });
       }
     return Counts;
   };

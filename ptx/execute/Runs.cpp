@@ -15,7 +15,7 @@ bool Program::areOfOneEntry(const MicroOp &A, const MicroOp &B) const {
   auto sum = [&](Slot S) -> llvm::ArrayRef<Slot> {
     const bool IsRegister = S >= 0 && S < Slot(Registers) && Writes[size_t(S)].size() == 1;
     const MicroOp *Op = IsRegister ? &Ops[Writes[size_t(S)][0]] : nullptr;
-    return Op && Op->Op == Opcode::Add ? llvm::ArrayRef(Slots).slice(Op->FirstSrc, Op->SrcCount) : llvm::ArrayRef<Slot>();
+    return Op && Op->Op == Opcode::Add ? sources(*Op) : llvm::ArrayRef<Slot>();
   };
   return A.Offset == B.Offset && llvm::any_of(sum(A.Address), [&](Slot S) {
     return S >= 0 && S < Slot(Registers) && llvm::is_contained(sum(B.Address), S);
@@ -34,7 +34,7 @@ bool Program::areMembersOfOneEntry(const MicroOp &A, const MicroOp &B) const {
 /// As a begin and a number of elements are, and a begin and an end are not.
 bool Program::areAdded(Slot A, Slot B) const {
   return llvm::any_of(Ops, [&](const MicroOp &Op) {
-    const auto Sources = llvm::ArrayRef(Slots).slice(Op.FirstSrc, Op.SrcCount);
+    const auto Sources = sources(Op);
     return Op.Op == Opcode::Add && llvm::is_contained(Sources, A) && llvm::is_contained(Sources, B);
   });
 }
@@ -80,7 +80,7 @@ std::optional<std::pair<RunBound, RunBound>> Program::boundsOf(const LoadedPart 
 
 /// As where a search begins is, and how many elements it goes through is not.
 bool Program::isCopied(Slot A) const {
-  return Writes[size_t(A)].size() > 1 || llvm::any_of(Ops, [&](const MicroOp &Op) { return Op.Op == Opcode::Mov && llvm::is_contained(llvm::ArrayRef(Slots).slice(Op.FirstSrc, Op.SrcCount), A); });
+  return Writes[size_t(A)].size() > 1 || llvm::any_of(Ops, [&](const MicroOp &Op) { return Op.Op == Opcode::Mov && llvm::is_contained(sources(Op), A); });
 }
 
 /// The `first` of `for (k = 0; k < count; ++k)` over `p[first + k]`, for the loop's \p Count.

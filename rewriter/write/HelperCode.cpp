@@ -143,7 +143,7 @@ std::string Writer::conversionKernels(const HelperNeeds &N) const {
   if (!N.Within.empty())
     Out += Kernel("copy", Value + "dst, " + Parameter(N.WithinAt, "to") + ConstValue + "src, " + Parameter(N.WithinAt, "from"), "",
                   Store("dst", At(N.WithinAt, "to"), Load("src", At(N.WithinAt, "from"))));
-  if (N.Fill.count(HostCall::Memset) || N.Fill.count(HostCall::MemsetAsync))
+  if (!N.Fill.empty())
     Out += Kernel("fill", Value + "dst, " + Parameter(N.FillAt, "first") + "int value, ", filledRecord(R), Store("dst", At(N.FillAt, "first"), "r"));
   return Out;
 }
@@ -219,8 +219,6 @@ std::string Writer::copyWithin(const HelperNeeds &N) const {
 std::string Writer::fill(const HelperNeeds &N) const {
   std::string Out;
   for (HostCall::Api What : N.Fill) {
-    if (What == HostCall::HostMemset)
-      continue; // see managedCode()
     bool Async = What == HostCall::MemsetAsync;
     Out += "static inline cudaError_t " + helperName(H, What) + "(" + Value + "dst, " + (N.FillAt ? "ptrdiff_t first, " : "") +
            "int value, size_t bytes" + (Async ? ", cudaStream_t stream = 0" : "") + ") {\n" + "  size_t n = bytes / sizeof(" + R.Name +
@@ -278,7 +276,7 @@ std::string Writer::run(HelperNeeds N) {
   N.Load |= Moves && Symbol(HostCall::MemcpyFromSymbol);
   N.Store |= Moves && Symbol(HostCall::MemcpyToSymbol);
   N.Load |= Moves && (!N.Out.empty() || !N.Within.empty());
-  N.Store |= Moves && (!N.In.empty() || N.From || !N.Within.empty() || !N.Fill.empty());
+  N.Store |= Moves && (!N.In.empty() || N.From || !N.Within.empty() || !N.Fill.empty() || N.HostFill);
   std::vector<std::string> Elements;
   if (N.Load && Moves)
     Elements.push_back(loadFunction(R, L, H));

@@ -25,7 +25,7 @@ struct HelperNeeds {
   std::set<HostCall::Api> In, Out, Within; ///< copies into, out of and inside the layout
   bool InAt = false, OutAt = false, WithinAt = false; ///< some start at an element other than 0
   std::set<HostCall::Api> Fill, Allocate, Release;
-  bool FillAt = false;
+  bool FillAt = false, HostFill = false; ///< HostFill: by the host, of managed memory
   std::set<HostCall::Api> Hints; ///< about where managed memory lies
   bool HintAt = false;
   std::string Owner; ///< the type of a std::unique_ptr that owns the array

@@ -11,15 +11,13 @@ static std::string hostFill(const Record &R, const Layout &L, const std::string 
          elementStore(R, L, H, "p", At ? "first + i" : "i", "r") + "\n}\n";
 }
 
-/// The calls of \p Runtime for \p Count bytes a field or tile, up to the first that fails.
+/// The calls of \p Runtime for `n` elements, an array each, up to the first that fails.
 static std::string hintCalls(const Record &R, const Layout &L, const std::string &H, const std::string &Runtime, bool At) {
   if (!L.handleIsStruct()) {
     const uint64_t Granule = L.countGranule();
     const std::string Tile = std::to_string(Granule), Last = std::to_string(Granule - 1);
     const std::string First = !At ? "" : Granule == 1 ? " + first" : " + first / " + Tile;
-    std::string Elements = Granule == 1 ? "n" : "(n + " + Last + ") / " + Tile;
-    if (At && Granule > 1)
-      Elements = "(first % " + Tile + " + n + " + Last + ") / " + Tile;
+    const std::string Elements = Granule == 1 ? "n" : (At ? "(first % " + Tile + " + n + " : "(n + ") + Last + ") / " + Tile;
     return "  return " + Runtime + "(p" + First + ", " + Elements + " * sizeof(" + H + "), rest...);\n";
   }
   std::string Out = "  cudaError_t e = cudaSuccess;\n";
@@ -42,7 +40,7 @@ static std::string hint(const Record &R, const Layout &L, const std::string &H, 
 std::vector<std::string> managedCode(const Record &R, const Layout &L, llvm::StringRef Handle, const HelperNeeds &Needs) {
   std::vector<std::string> Out;
   const std::string H = Handle.str();
-  if (Needs.Fill.count(HostCall::HostMemset))
+  if (Needs.HostFill)
     Out.push_back(hostFill(R, L, H, Needs.FillAt));
   for (HostCall::Api What : Needs.Hints)
     Out.push_back(hint(R, L, H, What, Needs.HintAt));

@@ -120,8 +120,11 @@ static void callNeeds(const HostCall &H, const Move &M, HelperNeeds &Needs) {
     break;
   case HostCall::Memset:
   case HostCall::MemsetAsync:
-  case HostCall::HostMemset:
     Needs.Fill.insert(H.What);
+    Needs.FillAt |= Offset;
+    break;
+  case HostCall::HostMemset:
+    Needs.HostFill = true;
     Needs.FillAt |= Offset;
     break;
   case HostCall::Prefetch:
