@@ -39,7 +39,7 @@ private:
 
   enum class Flow {
     All,
-    NoLoads, ///< of what was there at first
+    Places,  ///< of what was there at first, in integers: a march through space goes by distance, in floating-point
     Values,  ///< what was loaded, and not what a comparison with it selects
   };
 
@@ -68,7 +68,9 @@ private:
     close(From, [&](const Instruction &I) {
       if (By == Flow::Values && compares(I))
         return false;
-      return (By != Flow::NoLoads && loads(I)) || (By != Flow::Values && has(From, I.Guard)) || hasAny(From, I.Src);
+      if (By == Flow::Places && I.Op == Opcode::Cvt && I.SrcTy.K == Type::Float)
+        return false;
+      return (By != Flow::Places && loads(I)) || (By != Flow::Values && has(From, I.Guard)) || hasAny(From, I.Src);
     });
     return From;
   }
@@ -78,7 +80,7 @@ private:
     Steps &= Carried;
     if (Steps.none())
       return false;
-    Steps = spread(std::move(Steps), Flow::NoLoads);
+    Steps = spread(std::move(Steps), Flow::Places);
     return anyInstruction([&](const Instruction &I) { return loads(I) && I.Addr && has(Steps, I.Addr->Reg); });
   }
 

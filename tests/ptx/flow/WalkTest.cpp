@@ -114,3 +114,19 @@ setp.ne.s32 %p1, %r2, 5;
 @%p1 bra LOOP;
 ret;)"));
 }
+
+TEST(Walk, NotAMarchThroughSpace) {
+  // while (s < 100) s += p[int(s)] > 1 ? 0.5f : 2;
+  EXPECT_FALSE(walk(R"(ld.param.u64 %rd1, [p];
+mov.f32 %f2, 0f00000000;
+LOOP: cvt.rzi.s32.f32 %r1, %f2;
+mul.wide.s32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.f32 %f1, [%rd3];
+setp.gt.f32 %p1, %f1, 0f3F800000;
+selp.f32 %f3, 0f3F000000, 0f40000000, %p1;
+add.f32 %f2, %f2, %f3;
+setp.lt.f32 %p2, %f2, 0f42C80000;
+@%p2 bra LOOP;
+ret;)"));
+}
