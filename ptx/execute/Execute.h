@@ -107,6 +107,8 @@ struct LaunchFacts {
   std::vector<KnownIntegers> Known;
   /// Some of them are known to be in no order; then data that are not known are not either.
   bool Scatters = false;
+  /// Records lie in the order of their places in space, so that data that are not known are LocalData.
+  bool OnLattice = false;
   /// That a lane runs the body of a branch that data decides; none: as compared.
   std::optional<double> BodyProbability;
 };

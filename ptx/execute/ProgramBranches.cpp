@@ -2,6 +2,8 @@
 // whether it is a guard.
 #include "ptx/execute/Program.h"
 
+#include "ptx/flow/March.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace restride::ptx;
@@ -263,6 +265,7 @@ void Program::decodeLoops() {
     const bool Decides = Info.Walks && Info.Walks->Decides;
     if (!Info.Inductions.Test && !Decides)
       Info.Looks = searchOf(F, C, L);
+    Info.Marches = !Info.Inductions.Test && marches(F, C, L);
     unsigned Exits = 0;
     for (unsigned B : L.Blocks)
       Exits += leavesLoop(C, L, B);
