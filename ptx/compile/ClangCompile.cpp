@@ -226,8 +226,8 @@ static void initializeBackEnd(ArrayRef<std::string> LlvmArgs) {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-    // nvcc copies a record from memory to memory with all loads first.
-    std::vector<const char *> Args = {"clang (LLVM option parsing)", "-ldstmemcpy-glue-max=16"};
+    // nvcc copies a record from memory to memory with all loads first, and joins no atomics or stores that end two branches.
+    std::vector<const char *> Args = {"clang (LLVM option parsing)", "-ldstmemcpy-glue-max=16", "-sink-common-insts=false"};
     for (const std::string &Arg : LlvmArgs)
       Args.push_back(Arg.c_str());
     cl::ParseCommandLineOptions(Args.size(), Args.data());
