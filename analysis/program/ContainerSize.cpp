@@ -35,10 +35,12 @@ static const ValueDecl *insertedBy(const CXXMemberCallExpr *C) {
   return Name == "begin" || Name == "cbegin" ? containerOf(Begin->getImplicitObjectArgument()) : nullptr;
 }
 
+bool clears(const CXXMemberCallExpr *C) { return identifierOf(C->getMethodDecl()) == "clear" && !C->getNumArgs(); }
+
 static bool resizes(const CXXMemberCallExpr *C) {
   const llvm::StringRef Name = identifierOf(C->getMethodDecl());
   const bool Appends = Name == "push_back" || Name == "emplace_back";
-  return Appends || ((Name == "resize" || Name == "assign" || Name == "reserve") && C->getNumArgs()) || insertedBy(C);
+  return clears(C) || Appends || ((Name == "resize" || Name == "assign" || Name == "reserve") && C->getNumArgs()) || insertedBy(C);
 }
 
 const ValueDecl *resizedBy(const CXXMemberCallExpr *C) { return resizes(C) ? containerOf(C->getImplicitObjectArgument()) : nullptr; }
@@ -147,7 +149,7 @@ std::optional<Estimate> Evaluator::resizedTo(const ValueDecl *D, std::optional<E
       if (const std::optional<Estimate> Here = integer(C->getArg(0), In.deeper()); Here && (!Reserved || Here->Value > Reserved->Value))
         Reserved = Here;
   for (const auto &[C, Name] : Calls) {
-    if (C->getMethodDecl()->getName() == "reserve")
+    if (C->getMethodDecl()->getName() == "reserve" || clears(C))
       continue;
     const Expr *Limit = appends(C) ? filledTo(C, Name.Decl, Context) : insertedBy(C) ? nullptr : C->getArg(0);
     if (Limit) {
@@ -162,7 +164,7 @@ std::optional<Estimate> Evaluator::resizedTo(const ValueDecl *D, std::optional<E
       Each = Size ? double(Size->Value) : 0;
       Counted &= Size.has_value();
     }
-    Appended += timesInFunction(C, Counted) * Name.Times * Each;
+    Appended += timesInLife(C, Name.Decl, Counted) * Name.Times * Each;
     if (!Counted)
       return Reserved;
   }

@@ -23,6 +23,8 @@ const clang::ValueDecl *resizedInsideBy(const clang::CXXMemberCallExpr *C);
 
 /// \p C, one of these calls, gives one more.
 bool appends(const clang::CXXMemberCallExpr *C);
+/// It takes all of them.
+bool clears(const clang::CXXMemberCallExpr *C);
 
 /// `while (v.size() < n)`: what is filled, and up to where.
 struct SizeLimit {

@@ -114,14 +114,14 @@ std::optional<double> Evaluator::countedIn(const VarDecl *V, Frame In) const {
 }
 
 /// The container that \p Object is an element of, by itself or by a reference to one; null: of none that is plain to see.
-static const VarDecl *containerAround(const Expr *Object) {
+static const ValueDecl *containerAround(const Expr *Object) {
   Object = Object->IgnoreParenImpCasts();
   const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Object);
   const VarDecl *Reference = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
   if (Reference && Reference->getType()->isReferenceType() && Reference->isLocalVarDecl() && Reference->getInit())
     Object = Reference->getInit()->IgnoreParenImpCasts();
-  const VarDecl *V = elementOf(Object).first;
-  return V && isContainer(V->getType()) ? V : nullptr;
+  const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(Object);
+  return O && O->getOperator() == OO_Subscript ? containerOf(O->getArg(0)) : nullptr;
 }
 
 std::optional<Estimate> Evaluator::perElement(double Sum, const ValueDecl *Container, Frame In) const {
@@ -131,11 +131,11 @@ std::optional<Estimate> Evaluator::perElement(double Sum, const ValueDecl *Conta
 
 std::optional<Estimate> Evaluator::meanCount(const FieldDecl *F, Frame In) const {
   const auto Changes = Facts.MemberChanges.find(F->getLocation().getRawEncoding());
-  const VarDecl *Array = nullptr;
+  const ValueDecl *Array = nullptr;
   double Sum = 0;
   for (const Expr *Changed : Changes == Facts.MemberChanges.end() ? std::vector<const Expr *>() : Changes->second) {
     const MemberExpr *M = dyn_cast<MemberExpr>(Changed);
-    const VarDecl *Here = M && !M->isArrow() ? containerAround(M->getBase()) : nullptr;
+    const ValueDecl *Here = M && !M->isArrow() ? containerAround(M->getBase()) : nullptr;
     const std::optional<double> Added = Here && (!Array || Here == Array) ? addedBy(Changed, In.deeper()) : std::nullopt;
     if (!Added)
       return std::nullopt;

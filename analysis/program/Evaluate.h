@@ -56,6 +56,8 @@ public:
   std::optional<RealEstimate> real(const clang::Expr *E, const Part &P, const clang::FieldDecl *F) const { return partOrMember<double>(E, P, F); }
   /// Elements of the container \p V.
   std::optional<Estimate> elements(const clang::ValueDecl *Container) const { return containerSize(Container, Frame()); }
+  /// What the host counts in the member \p F, in the mean of the elements that it counts in.
+  std::optional<Estimate> meanCount(const clang::FieldDecl *F) const { return meanCount(F, Frame()); }
   /// A grid or block size: an integer or a dim3. Zeros where unknown.
   void dimensions(const clang::Expr *E, uint64_t Out[3], bool &Assumed) const { dimensions(E, Out, Assumed, Frame()); }
   /// How often the loops around \p E run it; loops that cannot be counted
@@ -94,6 +96,10 @@ private:
   double timesCalled(const clang::FunctionDecl *F) const;
   /// As timesExecuted, where a lambda is executed as often as it is called; calls that are not seen make \p Counted false.
   double timesInFunction(const clang::Stmt *E, bool &Counted, unsigned Depth = 0) const;
+  /// The same in the life of \p Container, which may be there before its function is called and after it.
+  double timesInLife(const clang::Stmt *E, const clang::ValueDecl *Container, bool &Counted) const;
+  /// Calls of \p F in the life of one object of its class, or of the program.
+  double callsInLife(const clang::FunctionDecl *F, bool &Counted, unsigned Depth = 0) const;
   // Recursion.cpp
   /// Calls of \p F, itself among them, that one from outside of it makes; none: they cannot be counted.
   std::optional<double> callsInRecursion(const clang::FunctionDecl *F) const;

@@ -68,7 +68,7 @@ std::optional<double> Evaluator::meanSize(const ValueDecl *Outer) const {
   bool Counted = true;
   for (const CXXMemberCallExpr *C : Grows->second)
     if (appends(C))
-      Appended += timesInFunction(C, Counted);
+      Appended += timesInLife(C, Outer, Counted);
   Measured.erase(Outer);
   constexpr double Largest = 1e15;
   return Counted && Appended > 0 && Appended < Largest ? std::optional(Appended / double(Containers->Value)) : std::nullopt;

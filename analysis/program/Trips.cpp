@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 using namespace clang;
@@ -199,6 +200,47 @@ double Evaluator::timesInFunction(const Stmt *S, bool &Counted, unsigned Depth) 
   for (const CallExpr *C : At->second)
     Calls += timesInFunction(C, Counted, Depth + 1);
   return Times * Calls;
+}
+
+/// The variable or member that \p Object is; null: the object around, or what an expression gives.
+static const ValueDecl *nameOf(const Expr *Object) {
+  Object = Object->IgnoreParenImpCasts();
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Object))
+    return R->getDecl();
+  const MemberExpr *M = dyn_cast<MemberExpr>(Object);
+  return M ? M->getMemberDecl() : nullptr;
+}
+
+double Evaluator::callsInLife(const FunctionDecl *F, bool &Counted, unsigned Depth) const {
+  constexpr unsigned MostCalls = 8;
+  const CXXMethodDecl *Method = dyn_cast_or_null<CXXMethodDecl>(F);
+  const auto At = F ? Facts.CallsOf.find(F) : Facts.CallsOf.end();
+  if (At == Facts.CallsOf.end() || (Method && isLambdaCallOperator(Method))) // main, a constructor, nobody is seen, or timesInFunction() has it
+    return 1;
+  if (Depth > MostCalls) { // functions may call each other
+    Counted = false;
+    return 1;
+  }
+  double Calls = 0;
+  std::set<const ValueDecl *> Objects;
+  for (const CallExpr *C : At->second) {
+    const CXXMemberCallExpr *M = dyn_cast<CXXMemberCallExpr>(C);
+    const ValueDecl *Object = M ? nameOf(M->getImplicitObjectArgument()) : nullptr;
+    const VarDecl *V = dyn_cast_or_null<VarDecl>(Object);
+    const double Times = timesInFunction(C, Counted);
+    Calls += Object ? Times / (V ? timesDeclared(V) : 1) : Times * callsInLife(functionAround(C, Context), Counted, Depth + 1);
+    if (Object)
+      Objects.insert(Object);
+  }
+  return std::max(1.0, Calls / double(std::max<size_t>(1, Objects.size())));
+}
+
+double Evaluator::timesInLife(const Stmt *S, const ValueDecl *Container, bool &Counted) const {
+  const VarDecl *V = dyn_cast<VarDecl>(Container);
+  const auto Changes = Facts.Resized.find(Container->getLocation().getRawEncoding());
+  const bool IsCleared = Changes != Facts.Resized.end() && llvm::any_of(Changes->second, clears);
+  const double Times = timesInFunction(S, Counted);
+  return (V && V->hasLocalStorage()) || IsCleared ? Times : Times * callsInLife(functionAround(S, Context), Counted);
 }
 
 /// \p V is part of an index in \p S, or in what its variables are initialised with.

@@ -140,7 +140,7 @@ TEST(Launches, aGridThatDependsOnItselfIsNotKnown) {
 static std::optional<int64_t> argument(const std::string &Host, const std::string &Before = "") {
   Program P = find("namespace std { template <class T> struct initializer_list { const T *first; unsigned long count; const T *begin() const; const T *end() const; };\n"
                    "template <class T> struct vector { vector(); vector(int); vector(initializer_list<T>); int size() const; "
-                   "void reserve(unsigned long); void push_back(T); void resize(int); T *begin(); T *end(); T &operator[](unsigned long); };\n"
+                   "void reserve(unsigned long); void clear(); void push_back(T); void resize(int); T *begin(); T *end(); T &operator[](unsigned long); };\n"
                    "template <class T, unsigned long N> struct array { T d[N]; T *begin(); T *end(); }; }\nvoid build(std::vector<int> &);\n" + Before +
                    "int main(int argc, char **argv) {\n  int n = argc > 1 ? atoi(argv[1]) : 1000;\n  Q *d;\n"
                    "  cudaMalloc((void **)&d, n * sizeof(Q));\n" + Host + "}");
@@ -267,6 +267,17 @@ TEST(Launches, knowTheSizeOfAVectorThatAFunctionFills) {
   EXPECT_EQ(argument("std::vector<int> v; for (int i = 0; i < 5; ++i) { two(v); }" + Launch,
                      "void two(std::vector<int> &u) { u.push_back(1); u.push_back(2); }\n"), 10);
   EXPECT_EQ(argument("std::vector<int> v; v.reserve(7 * n); while (atoi(argv[2])) v.push_back(1);" + Launch), 7000);
+}
+
+TEST(Launches, knowTheSizeOfAVectorThatCallsFill) {
+  const std::string List = "struct List { std::vector<int> all; void add(int k) { if (k < 0) return; all.push_back(k); } };\n";
+  const std::string Two = "struct Two : List { void two(int k) { add(k); add(k + 1); } };\n";
+  const std::string Launch = " k<<<1, 32>>>(d, (int)l.all.size());";
+  EXPECT_EQ(argument("List l; for (int i = 0; i < n; ++i) l.add(i);" + Launch, List), 1000);
+  EXPECT_EQ(argument("Two l; for (int i = 0; i < n; ++i) l.two(i);" + Launch, List + Two), 2000);
+  EXPECT_EQ(argument("List l, other; for (int i = 0; i < n; ++i) { l.add(i); other.add(i); }" + Launch, List), 1000) << "of one object";
+  EXPECT_EQ(argument("List l; for (int i = 0; i < n; ++i) l.add(i); for (int s = 0; s < 9; ++s) { l.all.clear(); l.add(s); }" + Launch, List), 1);
+  EXPECT_EQ(argument("for (int i = 0; i < n; ++i) add(i); k<<<1, 32>>>(d, (int)all.size());", "std::vector<int> all; void add(int k) { all.push_back(k); }\n"), 1000);
 }
 
 TEST(Launches, knowTheSizeOfAVectorThatADividedRangeFills) {
