@@ -292,6 +292,8 @@ KernelCost throughputCost(const ptx::Module &M, const ptx::Function &F, const Ke
     Near.Notes.push_back("elements are taken to lie in the order of the runs that a loop goes through");
     return Near;
   }
+  if (L.Facts.OnLattice)
+    return Near;
   mean(K.Cycles, Near.Cycles);
   mean(K.Parts.Issue, Near.Parts.Issue);
   mean(K.Parts.L1, Near.Parts.L1);

@@ -125,6 +125,7 @@ struct Launch {
   std::map<std::string, ConstantSymbol> Symbols; ///< all of the program's, by name as in PTX
   std::vector<IndexOrder> Orders;                ///< of the integers behind pointers, by parameter; fewer: random
   std::vector<std::vector<Fill>> Fills;          ///< of the integers behind pointers, by parameter; fewer: not known
+  bool OnLattice = false;                        ///< records behind its pointers lie in the order of their places in space
   std::vector<Extent> Extents;                   ///< of arrays, by parameter; fewer: not known
   std::optional<double> BodyProbability;         ///< of the body of an `if` on loaded data, per lane
   double Calls = 1;

@@ -1,6 +1,7 @@
 #include "analysis/program/HostFills.h"
 
 #include "analysis/program/ArrayFills.h"
+#include "analysis/program/Lattice.h"
 #include "analysis/program/OriginFills.h"
 
 #include "clang/AST/ExprCXX.h"
@@ -113,7 +114,7 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
   const FunctionDecl *Callee = Call->getDirectCallee(), *Definition = nullptr;
   if (!Callee || !Callee->hasBody(Definition))
     return;
-  std::string Names, Guessed, Drawn, Below, Ranged;
+  std::string Names, Guessed, Drawn, Below, Ranged, Mean, InSpace;
   auto addTo = [](std::string &List, const std::string &More) { List += (List.empty() || More.empty() ? "" : ", ") + More; };
   for (unsigned I = 0; I < std::min(Call->getNumArgs(), Definition->getNumParams()); ++I)
     for (const GivenPointer &Given : givenPointers(Definition->getParamDecl(I), Call->getArg(I), Host, Facts, Context)) {
@@ -122,6 +123,10 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
       std::vector<Fill> Fills = fillsBehind(Given, Host, Values, Facts, Context);
       if (!Fills.empty())
         addTo(Names, Name);
+      if (const ValueDecl *Laid = sourceOf(Given.Array, Host); Laid && liesOnLattice(Laid, Host, Values, Facts, Context)) {
+        Site.L.OnLattice = true;
+        addTo(InSpace, Name);
+      }
       addTo(Guessed, addFillsByOrigin(P, IndexOrigin::Counted, Fills, Host, Values, Facts, Context));
       const ValueDecl *Source = Fills.empty() ? sourceOf(Given.Array, Host) : nullptr;
       if (std::optional<Fill> One = Source ? fillOfPlainArray(P, Source, Host, Values, Facts, Context) : std::nullopt) {
@@ -130,6 +135,7 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
       }
       addTo(Below, addFillsByExtent(P, Fills, Facts, Context));
       addTo(Drawn, addFillsByOrigin(P, IndexOrigin::Drawn, Fills, Host, Values, Facts, Context));
+      addTo(Mean, addFillsByCount(P, Fills, Host, Values, Facts, Context));
       addTo(Ranged, addFillsByRange(P, Fills, Values, Facts, Context));
       if (Fills.empty())
         continue;
@@ -140,12 +146,16 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
     }
   if (!Names.empty())
     Site.L.Notes.push_back("integers of " + Names + " are as the host writes them");
+  if (!InSpace.empty())
+    Site.L.Notes.push_back("records of " + InSpace + " lie in the order of their places in space, as the host's loops lay them out");
   if (!Guessed.empty())
     Site.L.Notes.push_back("integers in " + Guessed + " lie as near each other as the loops that make them say");
   if (!Drawn.empty())
     Site.L.Notes.push_back("integers in " + Drawn + " follow from random numbers or are copied one by one: they are in no order");
   if (!Below.empty())
     Site.L.Notes.push_back("integers in " + Below + " are any subscripts of the arrays that they are subscripts of");
+  if (!Mean.empty())
+    Site.L.Notes.push_back("integers in " + Mean + " are as many as the host counts in the mean");
   if (!Ranged.empty())
     Site.L.Notes.push_back("integers in " + Ranged + " are as likely to be any that the program gives them");
 }

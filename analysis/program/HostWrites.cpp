@@ -179,6 +179,10 @@ private:
       Out.Writes[Place.Array].push_back({Place, What, At, Append});
       return;
     }
+    if (T->isRealFloatingType()) {
+      Out.Reals[Place.Array].push_back({Place, What, At, Append});
+      return;
+    }
     const RecordDecl *Record = T->getAsRecordDecl();
     if (const InitListExpr *List = dyn_cast<InitListExpr>(E); List && Depth < MaxDepth) {
       if (const ArrayType *A = Context.getAsArrayType(T)) {
@@ -188,23 +192,29 @@ private:
           One.Offset += I * Size;
           value(One, List->getInit(I), At, Depth + 1);
         }
-      } else if (Record && !Record->isUnion() && Record->isCompleteDefinition()) {
-        unsigned I = 0;
-        if (const CXXRecordDecl *Class = dyn_cast<CXXRecordDecl>(Record); Class && Class->getNumBases())
-          return;
-        for (const FieldDecl *F : Record->fields()) {
-          if (I >= List->getNumInits() || F->isBitField())
-            return;
-          HostPlace One = Place;
-          One.Offset += Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity();
-          value(One, List->getInit(I++), At, Depth + 1);
-        }
-      }
+      } else if (Record)
+        members(Place, Record, List->inits(), At, Depth);
       return;
     }
+    if (const CallExpr *C = dyn_cast<CallExpr>(E); C && Record && identifierOf(C->getDirectCallee()).starts_with("make_"))
+      return members(Place, Record, {C->getArgs(), C->getNumArgs()}, At, Depth); // make_float3(x, y, z)
     if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E); R && Record) // p[i] = one
       if (const VarDecl *V = dyn_cast<VarDecl>(R->getDecl()); V && V->isLocalVarDecl())
         Out.Writes[Place.Array].push_back({Place, R, At, Append});
+  }
+
+  /// What the fields of \p Record get, from \p Values.
+  void members(const HostPlace &Place, const RecordDecl *Record, llvm::ArrayRef<const Expr *> Values, const Stmt *At, unsigned Depth) {
+    const CXXRecordDecl *Class = dyn_cast<CXXRecordDecl>(Record);
+    if (Record->isUnion() || !Record->isCompleteDefinition() || (Class && Class->getNumBases()))
+      return;
+    for (const auto &[F, Value] : llvm::zip(Record->fields(), Values)) {
+      if (F->isBitField())
+        return;
+      HostPlace One = Place;
+      One.Offset += Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity();
+      value(One, Value, At, Depth + 1);
+    }
   }
 
   /// False: it is not seen what, or to where.

@@ -31,6 +31,7 @@ struct HostAllocation {
 
 struct HostWrites {
   std::map<const clang::ValueDecl *, std::vector<HostWrite>> Writes; ///< of integers; by array
+  std::map<const clang::ValueDecl *, std::vector<HostWrite>> Reals;  ///< the same of floating-point numbers
   /// Arrays that something else changes as well: a function that is not seen, `+=`.
   std::set<const clang::ValueDecl *> Unclear;
   std::set<const clang::ValueDecl *> Shuffled; ///< arrays whose entries are exchanged

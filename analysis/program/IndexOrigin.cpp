@@ -67,9 +67,67 @@ private:
       return L;
     if (R == Origin::Counted && L == Origin::Drawn && isSmall(B->getLHS()))
       return R;
-    if (std::min(L, R) == Origin::Counted && std::max(L, R) == Origin::Drawn && B->getType()->isFloatingType()) // a lattice's place, moved by how much?
-      return Origin::Unclear;
+    if (std::min(L, R) == Origin::Counted && std::max(L, R) == Origin::Drawn && B->getType()->isFloatingType()) // a lattice's place, moved
+      return isMovedByLittle(L == Origin::Counted ? B->getLHS() : B->getRHS(), L == Origin::Counted ? B->getRHS() : B->getLHS()) ? Origin::Counted : Origin::Unclear;
     return both(L, R);
+  }
+
+  /// From its place on a lattice to others near it.
+  bool isMovedByLittle(const Expr *Place, const Expr *By) {
+    constexpr double Places = 4;
+    const std::optional<double> Step = reach(Place, 0), Far = reach(By, 0);
+    return Step && Far && *Far <= Places * *Step;
+  }
+
+  /// How far \p E goes where a counter steps by one, or what is drawn comes out anew.
+  std::optional<double> reach(const Expr *E, unsigned Depth) {
+    E = E->IgnoreUnlessSpelledInSource()->IgnoreParenCasts();
+    const Origin Which = Depth > MaxDepth ? Origin::Unclear : origin(E, 0);
+    if (Which == Origin::Unclear)
+      return std::nullopt;
+    if (Which == Origin::Constant) {
+      const std::optional<RealEstimate> Known = Values.real(E);
+      return Known ? std::optional(std::abs(Known->Value)) : std::nullopt;
+    }
+    const bool Whole = E->getType()->isIntegerType();
+    if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E))
+      return reach(U->getSubExpr(), Depth + 1);
+    if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E))
+      return reachOf(B, Whole, Which, Depth);
+    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
+    const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+    if (V && V->getInit() && !isCounter(V))
+      return reach(V->getInit(), Depth + 1);
+    if (Whole)
+      return Which == Origin::Counted ? std::optional(1.0) : std::nullopt;
+    const CallExpr *C = dyn_cast<CallExpr>(E);
+    if (!C || Which != Origin::Drawn)
+      return std::nullopt;
+    std::optional<double> Out; // uniform(-0.1f, 0.1f); without bounds, from 0 to 1
+    for (const Expr *A : argumentsOf(C))
+      if (const std::optional<RealEstimate> Bound = A->getType()->isRealFloatingType() ? Values.real(A) : std::nullopt)
+        Out = std::max(Out.value_or(0), std::abs(Bound->Value));
+    return Out.value_or(1);
+  }
+
+  std::optional<double> reachOf(const BinaryOperator *B, bool Whole, Origin Which, unsigned Depth) {
+    const std::optional<double> L = reach(B->getLHS(), Depth + 1), R = reach(B->getRHS(), Depth + 1);
+    if (!L || !R)
+      return Whole && Which == Origin::Drawn && B->getOpcode() == BO_Rem ? R : std::nullopt;
+    switch (B->getOpcode()) {
+    case BO_Add:
+    case BO_Sub: // constants move all alike
+      return std::max(origin(B->getLHS(), 0) == Origin::Constant ? 0 : *L, origin(B->getRHS(), 0) == Origin::Constant ? 0 : *R);
+    case BO_Mul:
+      return *L * *R;
+    case BO_Div: // whole ones: a row, when it is full
+      return Whole ? L : *R > 0 ? std::optional(*L / *R) : std::nullopt;
+    case BO_Rem:
+    case BO_And:
+      return L;
+    default:
+      return std::nullopt;
+    }
   }
 
   Origin variable(const VarDecl *V, unsigned Depth) {

@@ -26,12 +26,18 @@ static Fill nearItsPlace(uint64_t ElementBytes) {
   return F;
 }
 
-/// One that is below \p Extent.
-static Fill below(uint64_t Extent, uint64_t ElementBytes) {
+/// The same number in all of them.
+static Fill alike(int64_t Value, uint64_t ElementBytes) {
   Fill F = nearItsPlace(ElementBytes);
   F.Guessed = false;
+  F.Nodes = {{FillNode::Op::Constant, 64, true, Value}};
+  return F;
+}
+
+/// One that is below \p Extent.
+static Fill below(uint64_t Extent, uint64_t ElementBytes) {
+  Fill F = alike(int64_t(Extent), ElementBytes);
   F.Below = true;
-  F.Nodes = {{FillNode::Op::Constant, 64, true, int64_t(Extent)}};
   return F;
 }
 
@@ -119,6 +125,18 @@ std::string addFillsByRange(const ValueDecl *P, std::vector<Fill> &Known, const 
       return std::nullopt;
     const std::optional<uint64_t> Largest = largestGiven(F, Values, Facts, Context);
     return Largest && *Largest < Small ? std::optional(below(*Largest + 1, RecordBytes)) : std::nullopt;
+  }, Names);
+  return Names;
+}
+
+std::string addFillsByCount(const ValueDecl *P, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts,
+                            ASTContext &Context) {
+  std::string Names;
+  forUnknown(P, Known, Context, [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
+    if (!Facts.Bounds.count(F->getLocation().getRawEncoding()) || Host.DeviceWrites.count(F) || Host.DeviceRecords.count(F->getParent()->getDefinition()))
+      return std::nullopt;
+    const std::optional<Estimate> Mean = Values.meanCount(F);
+    return Mean && Mean->Value > 0 ? std::optional(alike(Mean->Value, RecordBytes)) : std::nullopt;
   }, Names);
   return Names;
 }

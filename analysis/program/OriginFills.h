@@ -19,6 +19,10 @@ std::string addFillsByExtent(const clang::ValueDecl *P, std::vector<Fill> &Known
 /// The same for the integers of records that loops begin with or go up to, and that are never given a number beyond a small one.
 std::string addFillsByRange(const clang::ValueDecl *P, std::vector<Fill> &Known, const Evaluator &Values, const UnitFacts &Facts, clang::ASTContext &Context);
 
+/// The same for those that loops go up to and that the host counts: the mean.
+std::string addFillsByCount(const clang::ValueDecl *P, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts,
+                            clang::ASTContext &Context);
+
 /// What stands for the integers of the plain array \p Source, which a kernel finds behind \p P, if they lie near their places.
 std::optional<Fill> fillOfPlainArray(const clang::ValueDecl *P, const clang::ValueDecl *Source, const HostWrites &Host, const Evaluator &Values,
                                      const UnitFacts &Facts, clang::ASTContext &Context);

@@ -138,6 +138,7 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
     F.Known.push_back(knownIntegers(Fills));
     F.Scatters |= llvm::any_of(Fills, [](const Fill &One) { return One.Scattered; });
   }
+  F.OnLattice = L.OnLattice;
   F.BodyProbability = L.BodyProbability;
   return Out;
 }

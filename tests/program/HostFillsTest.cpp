@@ -350,6 +350,33 @@ TEST(HostFills, lieInNoOrderIfKernelsCopyThemFromOtherRecords) {
   }
 }
 
+TEST(HostFills, ofWhatLoopsGoUpToAreTheMeanThatTheHostCounts) {
+  const std::string Node = "struct Node { float x; int count; };\n"
+                           "__global__ void k(E *p, float *o) { for (int i = 0; i < p[3].count; ++i) o[i] += p[3].x; }\n";
+  const std::string Counts = "for (int e = 0; e < 6 * n; ++e) { h[e % n].count++; h[e / 6].count++; }";
+  const Launch L = launchOf("rand(); " + Counts, "struct Node", Node);
+  EXPECT_EQ(at(L, 8 * 70 + 4), 12);
+  EXPECT_EQ(L.Notes.back(), "integers in 'p.count' are as many as the host counts in the mean");
+  EXPECT_TRUE(launchOf(Counts, "struct Node", Node + "__device__ void reset(E *p) { p[7].count = 0; }\n").Fills.empty()) << "kernels change it";
+}
+
+TEST(HostFills, knowWhichRecordsTheHostLaysOutInSpace) {
+  const std::string Dot = "struct Dot { float3 at; float mass; };\n" + std::string("__global__ void k(E *p, float *o) { o[0] = p[3].at.x; }\n");
+  const std::string Types = "struct float3 { float x, y, z; }; static float3 make_float3(float x, float y, float z) { return {x, y, z}; }\n"
+                            "static unsigned state; static float uni() { state = state * 747796405u + 1; return (state >> 8) / 16777216.0f; }\n"
+                            "static float between(float low, float high) { return low + (high - low) * uni(); }\n";
+  auto lies = [&](const std::string &Body) {
+    const std::string Rows = "for (int y = 0; y < 50; ++y) for (int x = 0; x < 20; ++x) { E &e = h[y * 20 + x]; " + Body + " }";
+    return launchOf(Rows, "struct Dot", Types + Dot).OnLattice;
+  };
+  EXPECT_TRUE(lies("e.at.x = x + 0.5f; e.at.y = 0.1f * y;"));
+  EXPECT_TRUE(lies("e.at = make_float3(x + 0.2f * uni(), 3 * y - 1 + between(-2.0f, 2.0f), uni()); e.mass = uni();"));
+  EXPECT_TRUE(lies("E one; one.at = {x * 0.01f + 0.01f * uni(), y * 0.01f, 0}; e = one;"));
+  EXPECT_FALSE(lies("e.at = {50 * uni(), 20 * uni(), 0};")) << "anywhere";
+  EXPECT_FALSE(lies("e.at = make_float3(x + 40 * uni(), y + between(-30.0f, 30.0f), 0);")) << "moved too far";
+  EXPECT_FALSE(lies("e.at.x = x; e.mass = 1;")) << "one number is no place";
+}
+
 TEST(HostFills, ofPlainArraysLieNearTheirPlaceToo) {
   auto of = [](const std::string &Fill, const std::string &Body = "o[p[3]] = 1;") { return launchOf(Fill, "int", "__global__ void k(const E *p, float *o) { " + Body + " }"); };
   const std::string Loop = "for (int i = 0; i < n; ++i) ", Steps = "const int steps[3] = {-30, 0, 30}; ",
