@@ -114,7 +114,7 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
   const FunctionDecl *Callee = Call->getDirectCallee(), *Definition = nullptr;
   if (!Callee || !Callee->hasBody(Definition))
     return;
-  std::string Names, Guessed, Drawn, Below, Ranged, Mean, InSpace;
+  std::string Names, Guessed, Drawn, Below, Ranged, Mean, First, InSpace;
   auto addTo = [](std::string &List, const std::string &More) { List += (List.empty() || More.empty() ? "" : ", ") + More; };
   for (unsigned I = 0; I < std::min(Call->getNumArgs(), Definition->getNumParams()); ++I)
     for (const GivenPointer &Given : givenPointers(Definition->getParamDecl(I), Call->getArg(I), Host, Facts, Context)) {
@@ -135,6 +135,8 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
       }
       addTo(Below, addFillsByExtent(P, Fills, Facts, Context));
       addTo(Drawn, addFillsByOrigin(P, IndexOrigin::Drawn, Fills, Host, Values, Facts, Context));
+      if (const ValueDecl *Filled = sourceOf(Given.Array, Host))
+        addTo(First, addFillsByFirst(P, Filled, Fills, Host, Facts, Context));
       addTo(Mean, addFillsByCount(P, Fills, Host, Values, Facts, Context));
       addTo(Ranged, addFillsByRange(P, Fills, Values, Facts, Context));
       if (Fills.empty())
@@ -156,6 +158,8 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
     Site.L.Notes.push_back("integers in " + Below + " are any subscripts of the arrays that they are subscripts of");
   if (!Mean.empty())
     Site.L.Notes.push_back("integers in " + Mean + " are as many as the host counts in the mean");
+  if (!First.empty())
+    Site.L.Notes.push_back("integers in " + First + " are mostly as the host begins with them, though kernels change some");
   if (!Ranged.empty())
     Site.L.Notes.push_back("integers in " + Ranged + " are as likely to be any that the program gives them");
 }

@@ -1,5 +1,6 @@
 #include "analysis/program/OriginFills.h"
 
+#include "analysis/program/Around.h"
 #include "analysis/program/IndexOrigin.h"
 #include "analysis/program/MemberRange.h"
 
@@ -125,6 +126,67 @@ std::string addFillsByRange(const ValueDecl *P, std::vector<Fill> &Known, const 
       return std::nullopt;
     const std::optional<uint64_t> Largest = largestGiven(F, Values, Facts, Context);
     return Largest && *Largest < Small ? std::optional(below(*Largest + 1, RecordBytes)) : std::nullopt;
+  }, Names);
+  return Names;
+}
+
+static bool isConditional(const Stmt *At, ASTContext &Context) {
+  bool Out = false;
+  const Stmt *Child = At;
+  goOutward(At, Context, [&](const DynTypedNode &Node) {
+    const Stmt *Up = Node.get<Stmt>();
+    const IfStmt *If = dyn_cast_or_null<IfStmt>(Up);
+    Out |= isa_and_nonnull<SwitchStmt>(Up) || (If && (If->getThen() == Child || If->getElse() == Child));
+    Child = Up ? Up : Child;
+    return !Out && !Node.get<FunctionDecl>();
+  });
+  return Out;
+}
+
+/// By byte of the records in \p Array, also by way of an object that is stored as a whole.
+static void collectWrites(const ValueDecl *Array, int64_t Offset, const HostWrites &Host, std::map<uint64_t, std::vector<const HostWrite *>> &Out) {
+  const auto At = Host.Writes.find(Array);
+  if (At == Host.Writes.end())
+    return;
+  for (const HostWrite &W : At->second)
+    if (const DeclRefExpr *Object = dyn_cast_or_null<DeclRefExpr>(W.Value); Object && Object->getType()->isRecordType() && Object->getDecl() != Array)
+      collectWrites(Object->getDecl(), Offset + W.Place.Offset, Host, Out);
+    else
+      Out[uint64_t(Offset + W.Place.Offset)].push_back(&W);
+}
+
+/// The one constant that is written, but for what is under conditions; none: there are several.
+static std::optional<int64_t> firstOf(llvm::ArrayRef<const HostWrite *> Writes, ASTContext &Context) {
+  std::optional<int64_t> Out;
+  for (const HostWrite *W : Writes) {
+    if (isConditional(W->At, Context))
+      continue;
+    Expr::EvalResult Result;
+    if (!W->Value || (!isa<ImplicitValueInitExpr>(W->Value) && !W->Value->EvaluateAsInt(Result, Context)))
+      return std::nullopt;
+    const int64_t Value = isa<ImplicitValueInitExpr>(W->Value) ? 0 : Result.Val.getInt().getExtValue();
+    if (Out && *Out != Value)
+      return std::nullopt;
+    Out = Value;
+  }
+  return Out;
+}
+
+std::string addFillsByFirst(const ValueDecl *P, const ValueDecl *Source, std::vector<Fill> &Known, const HostWrites &Host, const UnitFacts &Facts,
+                            ASTContext &Context) {
+  std::map<uint64_t, std::vector<const HostWrite *>> Writes;
+  collectWrites(Source, 0, Host, Writes);
+  std::string Names;
+  forUnknown(P, Known, Context, [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
+    const unsigned Key = F->getLocation().getRawEncoding();
+    if (!Host.DeviceWrites.count(F) || Facts.Subscripts.count(Key) || Facts.Bounds.count(Key) || Host.DeviceRecords.count(F->getParent()->getDefinition()))
+      return std::nullopt;
+    const std::optional<int64_t> First = firstOf(Writes[Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity()], Context);
+    if (!First)
+      return std::nullopt;
+    Fill Out = alike(*First, RecordBytes);
+    Out.Mostly = true;
+    return Out;
   }, Names);
   return Names;
 }

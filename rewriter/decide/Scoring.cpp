@@ -41,6 +41,8 @@ static ptx::KnownIntegers knownIntegers(llvm::ArrayRef<Fill> Fills) {
     bool Shuffled = false;
     for (const Fill &F : Fills)
       if (std::optional<std::vector<uint64_t>> Trips = F.Word != Word || (Shuffled && !F.Below) ? std::nullopt : F.tripsAt(Offset)) {
+        if (!F.holdsAt(Offset))
+          return std::nullopt;
         if (!F.Shuffled)
           return ptx::KnownInteger{F.value(*Trips), F.Scattered, F.Guessed, F.Below};
         Shuffled = true;
