@@ -123,20 +123,20 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
       std::vector<Fill> Fills = fillsBehind(Given, Host, Values, Facts, Context);
       if (!Fills.empty())
         addTo(Names, Name);
-      if (const ValueDecl *Laid = sourceOf(Given.Array, Host); Laid && liesOnLattice(Laid, Host, Values, Facts, Context)) {
+      const ValueDecl *Source = sourceOf(Given.Array, Host);
+      if (Source && liesOnLattice(Source, Host, Values, Facts, Context)) {
         Site.L.OnLattice = true;
         addTo(InSpace, Name);
       }
       addTo(Guessed, addFillsByOrigin(P, IndexOrigin::Counted, Fills, Host, Values, Facts, Context));
-      const ValueDecl *Source = Fills.empty() ? sourceOf(Given.Array, Host) : nullptr;
-      if (std::optional<Fill> One = Source ? fillOfPlainArray(P, Source, Host, Values, Facts, Context) : std::nullopt) {
+      if (std::optional<Fill> One = Source && Fills.empty() ? fillOfPlainArray(P, Source, Host, Values, Facts, Context) : std::nullopt) {
         Fills.push_back(std::move(*One));
         addTo(Guessed, Name);
       }
       addTo(Below, addFillsByExtent(P, Fills, Facts, Context));
       addTo(Drawn, addFillsByOrigin(P, IndexOrigin::Drawn, Fills, Host, Values, Facts, Context));
-      if (const ValueDecl *Filled = sourceOf(Given.Array, Host))
-        addTo(First, addFillsByFirst(P, Filled, Fills, Host, Facts, Context));
+      if (Source)
+        addTo(First, addFillsByFirst(P, Source, Fills, Host, Facts, Context));
       addTo(Mean, addFillsByCount(P, Fills, Host, Values, Facts, Context));
       addTo(Ranged, addFillsByRange(P, Fills, Values, Facts, Context));
       if (Fills.empty())

@@ -297,6 +297,30 @@ private:
 
 } // namespace
 
+static void addByOffset(const ValueDecl *Array, int64_t Offset, const HostWrites &Host, HostWrites::ByArray HostWrites::*Which,
+                        std::map<int64_t, std::vector<const HostWrite *>> &Out) {
+  auto all = [&](const HostWrites::ByArray &Of) {
+    const auto At = Of.find(Array);
+    return At == Of.end() ? llvm::ArrayRef<HostWrite>() : llvm::ArrayRef(At->second);
+  };
+  auto objectIn = [](const HostWrite &W) {
+    const DeclRefExpr *R = dyn_cast_or_null<DeclRefExpr>(W.Value);
+    return R && R->getType()->isRecordType() ? R->getDecl() : nullptr;
+  };
+  for (const HostWrite &W : all(Host.*Which))
+    if (!objectIn(W))
+      Out[Offset + W.Place.Offset].push_back(&W);
+  for (const HostWrite &W : all(Host.Writes))
+    if (const ValueDecl *Object = objectIn(W); Object && Object != Array)
+      addByOffset(Object, Offset + W.Place.Offset, Host, Which, Out);
+}
+
+std::map<int64_t, std::vector<const HostWrite *>> writesByOffset(const ValueDecl *Array, const HostWrites &Host, HostWrites::ByArray HostWrites::*Which) {
+  std::map<int64_t, std::vector<const HostWrite *>> Out;
+  addByOffset(Array, 0, Host, Which, Out);
+  return Out;
+}
+
 HostWrites hostWrites(llvm::ArrayRef<Decl *> Scope, const UnitFacts &Facts, ASTContext &Context) {
   WriteVisitor Visitor(Facts, Context);
   for (Decl *D : Scope)

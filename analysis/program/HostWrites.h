@@ -30,8 +30,9 @@ struct HostAllocation {
 };
 
 struct HostWrites {
-  std::map<const clang::ValueDecl *, std::vector<HostWrite>> Writes; ///< of integers; by array
-  std::map<const clang::ValueDecl *, std::vector<HostWrite>> Reals;  ///< the same of floating-point numbers
+  using ByArray = std::map<const clang::ValueDecl *, std::vector<HostWrite>>;
+  ByArray Writes; ///< of integers, and of objects as a whole
+  ByArray Reals;  ///< of floating-point numbers
   /// Arrays that something else changes as well: a function that is not seen, `+=`.
   std::set<const clang::ValueDecl *> Unclear;
   std::set<const clang::ValueDecl *> Shuffled; ///< arrays whose entries are exchanged
@@ -42,6 +43,9 @@ struct HostWrites {
   std::set<const clang::ValueDecl *> DeviceWrites;
   std::set<const clang::RecordDecl *> DeviceRecords; ///< whole ones
 };
+
+/// What \p Which, Writes or Reals, has of \p Array, by byte of its elements, also by way of objects that are stored as a whole.
+std::map<int64_t, std::vector<const HostWrite *>> writesByOffset(const clang::ValueDecl *Array, const HostWrites &Host, HostWrites::ByArray HostWrites::*Which);
 
 HostWrites hostWrites(llvm::ArrayRef<clang::Decl *> Scope, const UnitFacts &Facts, clang::ASTContext &Context);
 

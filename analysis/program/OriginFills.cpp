@@ -143,18 +143,6 @@ static bool isConditional(const Stmt *At, ASTContext &Context) {
   return Out;
 }
 
-/// By byte of the records in \p Array, also by way of an object that is stored as a whole.
-static void collectWrites(const ValueDecl *Array, int64_t Offset, const HostWrites &Host, std::map<uint64_t, std::vector<const HostWrite *>> &Out) {
-  const auto At = Host.Writes.find(Array);
-  if (At == Host.Writes.end())
-    return;
-  for (const HostWrite &W : At->second)
-    if (const DeclRefExpr *Object = dyn_cast_or_null<DeclRefExpr>(W.Value); Object && Object->getType()->isRecordType() && Object->getDecl() != Array)
-      collectWrites(Object->getDecl(), Offset + W.Place.Offset, Host, Out);
-    else
-      Out[uint64_t(Offset + W.Place.Offset)].push_back(&W);
-}
-
 /// The one constant that is written, but for what is under conditions; none: there are several.
 static std::optional<int64_t> firstOf(llvm::ArrayRef<const HostWrite *> Writes, ASTContext &Context) {
   std::optional<int64_t> Out;
@@ -174,8 +162,7 @@ static std::optional<int64_t> firstOf(llvm::ArrayRef<const HostWrite *> Writes, 
 
 std::string addFillsByFirst(const ValueDecl *P, const ValueDecl *Source, std::vector<Fill> &Known, const HostWrites &Host, const UnitFacts &Facts,
                             ASTContext &Context) {
-  std::map<uint64_t, std::vector<const HostWrite *>> Writes;
-  collectWrites(Source, 0, Host, Writes);
+  std::map<int64_t, std::vector<const HostWrite *>> Writes = writesByOffset(Source, Host, &HostWrites::Writes);
   std::string Names;
   forUnknown(P, Known, Context, [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
     const unsigned Key = F->getLocation().getRawEncoding();

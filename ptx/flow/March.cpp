@@ -46,12 +46,14 @@ private:
     return false;
   }
 
+  /// What is added to \p Reg in a trip, `t += step`, is the same in all of them.
   bool movesOn(int Reg) const {
     for (int R : behind(Reg, sums))
       for (unsigned At : writers(R)) {
         const Instruction &I = F.Body[At];
-        const unsigned Changing = unsigned(count_if(I.Src, [&](const Operand &O) { return changes(O); }));
-        if ((I.Op == Opcode::FAdd || I.Op == Opcode::FSub) && Changing == 1 && is_contained(behind(find_if(I.Src, [&](const Operand &O) { return changes(O); })->Reg, sums), R))
+        const auto Changed = find_if(I.Src, [&](const Operand &O) { return changes(O); });
+        const bool Adds = I.Op == Opcode::FAdd || I.Op == Opcode::FSub;
+        if (Adds && count_if(I.Src, [&](const Operand &O) { return changes(O); }) == 1 && is_contained(behind(Changed->Reg, sums), R))
           return true;
       }
     return false;
