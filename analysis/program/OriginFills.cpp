@@ -160,13 +160,26 @@ static std::optional<int64_t> firstOf(llvm::ArrayRef<const HostWrite *> Writes, 
   return Out;
 }
 
+/// The program gives \p F nothing but constants, and sets and clears bits in it: it counts nothing and adds nothing up.
+static bool isFlag(const FieldDecl *F, const UnitFacts &Facts, ASTContext &Context) {
+  const unsigned Key = F->getLocation().getRawEncoding();
+  const auto Given = Facts.MemberValues.find(Key), Changes = Facts.MemberChanges.find(Key);
+  const bool Constant = Given == Facts.MemberValues.end() || llvm::all_of(Given->second, [&](const Expr *E) {
+    return isa<ImplicitValueInitExpr>(E) || (!E->isValueDependent() && E->isIntegerConstantExpr(Context));
+  });
+  return Constant && (Changes == Facts.MemberChanges.end() || llvm::all_of(Changes->second, [&](const Expr *E) {
+    const CompoundAssignOperator *C = dyn_cast_or_null<CompoundAssignOperator>(parentOf(E, Context));
+    return C && C->getLHS() == E && (C->getOpcode() == BO_OrAssign || C->getOpcode() == BO_AndAssign);
+  }));
+}
+
 std::string addFillsByFirst(const ValueDecl *P, const ValueDecl *Source, std::vector<Fill> &Known, const HostWrites &Host, const UnitFacts &Facts,
                             ASTContext &Context) {
   std::map<int64_t, std::vector<const HostWrite *>> Writes = writesByOffset(Source, Host, &HostWrites::Writes);
   std::string Names;
   forUnknown(P, Known, Context, [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
     const unsigned Key = F->getLocation().getRawEncoding();
-    if (!Host.DeviceWrites.count(F) || Facts.Subscripts.count(Key) || Facts.Bounds.count(Key) || Host.DeviceRecords.count(F->getParent()->getDefinition()))
+    if (!Host.DeviceWrites.count(F) || !isFlag(F, Facts, Context) || Facts.Subscripts.count(Key) || Facts.Bounds.count(Key) || Host.DeviceRecords.count(F->getParent()->getDefinition()))
       return std::nullopt;
     const std::optional<int64_t> First = firstOf(Writes[Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity()], Context);
     if (!First)
