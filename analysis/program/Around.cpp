@@ -50,6 +50,19 @@ const FunctionDecl *functionAround(const Stmt *S, ASTContext &Context) {
   return Out;
 }
 
+bool isConditional(const Stmt *S, ASTContext &Context) {
+  bool Out = false;
+  const Stmt *Child = S;
+  goOutward(S, Context, [&](const DynTypedNode &Node) {
+    const Stmt *Up = Node.get<Stmt>();
+    const IfStmt *If = dyn_cast_or_null<IfStmt>(Up);
+    Out |= isa_and_nonnull<SwitchStmt>(Up) || (If && (If->getThen() == Child || If->getElse() == Child));
+    Child = Up ? Up : Child;
+    return !Out && !Node.get<FunctionDecl>();
+  });
+  return Out;
+}
+
 static bool isZero(const Expr *E, const ASTContext &Context) {
   Expr::EvalResult R;
   return !E->isValueDependent() && E->EvaluateAsInt(R, Context) && R.Val.getInt() == 0;

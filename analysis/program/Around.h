@@ -18,6 +18,9 @@ llvm::SmallVector<const clang::Stmt *, 4> loopsAround(const clang::Stmt *S, clan
 /// The function, or lambda, whose body \p S stands in; null: none.
 const clang::FunctionDecl *functionAround(const clang::Stmt *S, clang::ASTContext &Context);
 
+/// \p S is a branch of an `if` of its function, or stands in one, or in a `switch`.
+bool isConditional(const clang::Stmt *S, clang::ASTContext &Context);
+
 /// A block, and whether an expression is evaluated whenever its statement there is.
 struct Surroundings {
   const clang::Stmt *Statement = nullptr;

@@ -36,6 +36,7 @@ struct Written {
 /// None: in a loop that is not counted, or in a lambda.
 static std::optional<Around> around(const Stmt *At, const Evaluator &Values, ASTContext &Context) {
   Around Out;
+  Out.Conditional = isConditional(At, Context);
   bool Counted = true;
   const Stmt *Child = At;
   goOutward(At, Context, [&](const DynTypedNode &Node) {
@@ -56,10 +57,6 @@ static std::optional<Around> around(const Stmt *At, const Evaluator &Values, AST
       Out.Outermost = Range;
     } else if (isa<LambdaExpr, WhileStmt>(Parent) || (isa<DoStmt>(Parent) && !cast<DoStmt>(Parent)->getCond()->isIntegerConstantExpr(Context)))
       return Counted = false;
-    else if (const IfStmt *If = dyn_cast<IfStmt>(Parent))
-      Out.Conditional |= If->getThen() == Child || If->getElse() == Child;
-    else if (isa<SwitchStmt>(Parent))
-      Out.Conditional = true;
     Child = Parent;
     return true;
   });

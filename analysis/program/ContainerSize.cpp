@@ -17,13 +17,16 @@ using namespace clang;
 
 namespace restride {
 
-const ValueDecl *containerOf(const Expr *E) {
+const ValueDecl *namedBy(const Expr *E) {
   E = E->IgnoreParenImpCasts();
-  const ValueDecl *D = nullptr;
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
-    D = R->getDecl();
-  else if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
-    D = M->getMemberDecl();
+    return R->getDecl();
+  const MemberExpr *M = dyn_cast<MemberExpr>(E);
+  return M ? M->getMemberDecl() : nullptr;
+}
+
+const ValueDecl *containerOf(const Expr *E) {
+  const ValueDecl *D = namedBy(E);
   return D && isa<VarDecl, FieldDecl>(D) && isContainer(D->getType()) ? D : nullptr;
 }
 

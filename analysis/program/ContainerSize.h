@@ -7,6 +7,9 @@
 
 namespace restride {
 
+/// The variable or member that \p E is; null: an expression gives it, or it is the object around.
+const clang::ValueDecl *namedBy(const clang::Expr *E);
+
 /// The variable or member of a container's type that \p E names; null: it names none.
 const clang::ValueDecl *containerOf(const clang::Expr *E);
 

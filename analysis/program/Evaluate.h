@@ -99,7 +99,7 @@ private:
   /// The same in the life of \p Container, which may be there before its function is called and after it.
   double timesInLife(const clang::Stmt *E, const clang::ValueDecl *Container, bool &Counted) const;
   /// Calls of \p F in the life of one object of its class, or of the program.
-  double callsInLife(const clang::FunctionDecl *F, bool &Counted, unsigned Depth = 0) const;
+  double callsInLife(const clang::FunctionDecl *F, bool &Counted) const;
   // Recursion.cpp
   /// Calls of \p F, itself among them, that one from outside of it makes; none: they cannot be counted.
   std::optional<double> callsInRecursion(const clang::FunctionDecl *F) const;
@@ -214,6 +214,7 @@ private:
   mutable Counters Sampled; ///< in one of their trips, while what depends on them is evaluated
   mutable std::map<const clang::ValueDecl *, Estimate> Trial; ///< in a loop that is being followed
   mutable std::map<const clang::FunctionDecl *, double> Called; ///< how often
+  mutable std::map<const clang::FunctionDecl *, std::optional<double>> CalledInLife; ///< callsInLife(); none: not counted, or not yet
   mutable std::map<const clang::VarDecl *, std::vector<const clang::BinaryOperator *>> AssignedElements; ///< what its function assigns to them
   mutable std::map<const clang::VarDecl *, std::vector<const clang::Expr *>> CountedElements; ///< and those of them that it counts in
   mutable std::map<const clang::VarDecl *, unsigned> Summed; ///< arrays of sums while one of them is evaluated, and how often they were read

@@ -297,8 +297,11 @@ private:
 
 } // namespace
 
-static void addByOffset(const ValueDecl *Array, int64_t Offset, const HostWrites &Host, HostWrites::ByArray HostWrites::*Which,
+/// \p Inside: objects that are being looked at; records may be exchanged.
+static void addByOffset(const ValueDecl *Array, int64_t Offset, const HostWrites &Host, HostWrites::ByArray HostWrites::*Which, std::set<const ValueDecl *> &Inside,
                         std::map<int64_t, std::vector<const HostWrite *>> &Out) {
+  if (!Inside.insert(Array).second)
+    return;
   auto all = [&](const HostWrites::ByArray &Of) {
     const auto At = Of.find(Array);
     return At == Of.end() ? llvm::ArrayRef<HostWrite>() : llvm::ArrayRef(At->second);
@@ -311,13 +314,15 @@ static void addByOffset(const ValueDecl *Array, int64_t Offset, const HostWrites
     if (!objectIn(W))
       Out[Offset + W.Place.Offset].push_back(&W);
   for (const HostWrite &W : all(Host.Writes))
-    if (const ValueDecl *Object = objectIn(W); Object && Object != Array)
-      addByOffset(Object, Offset + W.Place.Offset, Host, Which, Out);
+    if (const ValueDecl *Object = objectIn(W))
+      addByOffset(Object, Offset + W.Place.Offset, Host, Which, Inside, Out);
+  Inside.erase(Array);
 }
 
 std::map<int64_t, std::vector<const HostWrite *>> writesByOffset(const ValueDecl *Array, const HostWrites &Host, HostWrites::ByArray HostWrites::*Which) {
   std::map<int64_t, std::vector<const HostWrite *>> Out;
-  addByOffset(Array, 0, Host, Which, Out);
+  std::set<const ValueDecl *> Inside;
+  addByOffset(Array, 0, Host, Which, Inside, Out);
   return Out;
 }
 

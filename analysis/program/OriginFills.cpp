@@ -42,6 +42,11 @@ static Fill below(uint64_t Extent, uint64_t ElementBytes) {
   return F;
 }
 
+/// By name, or with the record as a whole.
+static bool isWrittenByDevice(const FieldDecl *F, const HostWrites &Host) {
+  return Host.DeviceWrites.count(F) || Host.DeviceRecords.count(F->getParent()->getDefinition());
+}
+
 /// What stands for the integers of one member of which no more is known than that they come from \p Which.
 static std::optional<Fill> fillByOrigin(const FieldDecl *Member, IndexOrigin Which, uint64_t RecordBytes, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
   const unsigned Key = Member->getLocation().getRawEncoding();
@@ -87,7 +92,7 @@ std::string addFillsByOrigin(const ValueDecl *P, IndexOrigin Which, std::vector<
                              const UnitFacts &Facts, ASTContext &Context) {
   std::string Names;
   auto ByOrigin = [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
-    const bool OnDevice = Host.DeviceRecords.count(F->getParent()->getDefinition()) || Host.DeviceWrites.count(F);
+    const bool OnDevice = isWrittenByDevice(F, Host);
     if (Context.getTypeSize(F->getType()) < 32)
       return std::nullopt;
     if (OnDevice)
@@ -128,19 +133,6 @@ std::string addFillsByRange(const ValueDecl *P, std::vector<Fill> &Known, const 
     return Largest && *Largest < Small ? std::optional(below(*Largest + 1, RecordBytes)) : std::nullopt;
   }, Names);
   return Names;
-}
-
-static bool isConditional(const Stmt *At, ASTContext &Context) {
-  bool Out = false;
-  const Stmt *Child = At;
-  goOutward(At, Context, [&](const DynTypedNode &Node) {
-    const Stmt *Up = Node.get<Stmt>();
-    const IfStmt *If = dyn_cast_or_null<IfStmt>(Up);
-    Out |= isa_and_nonnull<SwitchStmt>(Up) || (If && (If->getThen() == Child || If->getElse() == Child));
-    Child = Up ? Up : Child;
-    return !Out && !Node.get<FunctionDecl>();
-  });
-  return Out;
 }
 
 /// The one constant that is written, but for what is under conditions; none: there are several.
@@ -195,7 +187,7 @@ std::string addFillsByCount(const ValueDecl *P, std::vector<Fill> &Known, const 
                             ASTContext &Context) {
   std::string Names;
   forUnknown(P, Known, Context, [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
-    if (!Facts.Bounds.count(F->getLocation().getRawEncoding()) || Host.DeviceWrites.count(F) || Host.DeviceRecords.count(F->getParent()->getDefinition()))
+    if (!Facts.Bounds.count(F->getLocation().getRawEncoding()) || isWrittenByDevice(F, Host))
       return std::nullopt;
     const std::optional<Estimate> Mean = Values.meanCount(F);
     return Mean && Mean->Value > 0 ? std::optional(alike(Mean->Value, RecordBytes)) : std::nullopt;

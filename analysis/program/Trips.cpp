@@ -202,37 +202,32 @@ double Evaluator::timesInFunction(const Stmt *S, bool &Counted, unsigned Depth) 
   return Times * Calls;
 }
 
-/// The variable or member that \p Object is; null: the object around, or what an expression gives.
-static const ValueDecl *nameOf(const Expr *Object) {
-  Object = Object->IgnoreParenImpCasts();
-  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Object))
-    return R->getDecl();
-  const MemberExpr *M = dyn_cast<MemberExpr>(Object);
-  return M ? M->getMemberDecl() : nullptr;
-}
-
-double Evaluator::callsInLife(const FunctionDecl *F, bool &Counted, unsigned Depth) const {
-  constexpr unsigned MostCalls = 8;
+double Evaluator::callsInLife(const FunctionDecl *F, bool &Counted) const {
   const CXXMethodDecl *Method = dyn_cast_or_null<CXXMethodDecl>(F);
   const auto At = F ? Facts.CallsOf.find(F) : Facts.CallsOf.end();
   if (At == Facts.CallsOf.end() || (Method && isLambdaCallOperator(Method))) // main, a constructor, nobody is seen, or timesInFunction() has it
     return 1;
-  if (Depth > MostCalls) { // functions may call each other
-    Counted = false;
-    return 1;
+  // Until it is known it is not counted: functions may call each other.
+  if (const auto [Known, New] = CalledInLife.try_emplace(F, std::nullopt); !New) {
+    Counted &= Known->second.has_value();
+    return Known->second.value_or(1);
   }
+  bool All = true;
   double Calls = 0;
   std::set<const ValueDecl *> Objects;
   for (const CallExpr *C : At->second) {
     const CXXMemberCallExpr *M = dyn_cast<CXXMemberCallExpr>(C);
-    const ValueDecl *Object = M ? nameOf(M->getImplicitObjectArgument()) : nullptr;
+    const ValueDecl *Object = M ? namedBy(M->getImplicitObjectArgument()) : nullptr;
     const VarDecl *V = dyn_cast_or_null<VarDecl>(Object);
-    const double Times = timesInFunction(C, Counted);
-    Calls += Object ? Times / (V ? timesDeclared(V) : 1) : Times * callsInLife(functionAround(C, Context), Counted, Depth + 1);
+    const double Times = timesInFunction(C, All);
+    Calls += Object ? Times / (V ? timesDeclared(V) : 1) : Times * callsInLife(functionAround(C, Context), All);
     if (Object)
       Objects.insert(Object);
   }
-  return std::max(1.0, Calls / double(std::max<size_t>(1, Objects.size())));
+  Calls = std::max(1.0, Calls / double(std::max<size_t>(1, Objects.size())));
+  CalledInLife[F] = All ? std::optional(Calls) : std::nullopt;
+  Counted &= All;
+  return Calls;
 }
 
 double Evaluator::timesInLife(const Stmt *S, const ValueDecl *Container, bool &Counted) const {

@@ -1,6 +1,7 @@
 #include "ptx/flow/Induction.h"
 
-#include "llvm/ADT/DenseMap.h"
+#include "ptx/flow/LoopWrites.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -38,7 +39,7 @@ private:
   const ControlFlow &C;
   const Loop &L;
   int LoopNumber;
-  llvm::DenseMap<int, llvm::SmallVector<unsigned, 2>> Writes;
+  const LoopWrites Writes;
 };
 
 void add(Step &To, const Step &From) {
@@ -49,13 +50,7 @@ void add(Step &To, const Step &From) {
 } // namespace
 
 Finder::Finder(const Function &F, const ControlFlow &C, const Loop &L)
-    : F(F), C(C), L(L), LoopNumber(int(&L - C.Loops.data())) {
-  for (unsigned B : L.Blocks)
-    for (unsigned I = C.Blocks[B].Begin; I < C.Blocks[B].End; ++I)
-      for (const Operand &D : F.Body[I].Dest)
-        if (D.K == Operand::Register && D.Reg >= 0)
-          Writes[D.Reg].push_back(I);
-}
+    : F(F), C(C), L(L), LoopNumber(int(&L - C.Loops.data())), Writes(writesIn(F, C, L)) {}
 
 bool Finder::precedes(unsigned A, unsigned B) const {
   unsigned BlockA = C.blockOf(A), BlockB = C.blockOf(B);

@@ -1,8 +1,8 @@
 #include "ptx/flow/March.h"
 
-#include "llvm/ADT/DenseMap.h"
+#include "ptx/flow/LoopWrites.h"
+
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
 
 using namespace llvm;
 
@@ -12,13 +12,7 @@ namespace {
 
 class MarchReader {
 public:
-  MarchReader(const Function &F, const ControlFlow &C, const Loop &L) : F(F), C(C), L(L) {
-    for (unsigned B : L.Blocks)
-      for (unsigned I = C.Blocks[B].Begin; I < C.Blocks[B].End; ++I)
-        for (const Operand &D : F.Body[I].Dest)
-          if (D.Reg >= 0)
-            Writers[D.Reg].push_back(I);
-  }
+  MarchReader(const Function &F, const ControlFlow &C, const Loop &L) : F(F), C(C), L(L), Writers(writesIn(F, C, L)) {}
 
   bool run() const {
     return any_of(L.Blocks, [&](unsigned B) {
@@ -76,7 +70,7 @@ private:
   const Function &F;
   const ControlFlow &C;
   const Loop &L;
-  DenseMap<int, SmallVector<unsigned, 2>> Writers;
+  const LoopWrites Writers;
 };
 
 } // namespace

@@ -1,8 +1,8 @@
 #include "ptx/flow/Search.h"
 
+#include "ptx/flow/LoopWrites.h"
 #include "ptx/flow/Walk.h"
 
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
@@ -25,14 +25,7 @@ bool loadsData(const Instruction &I) { return I.isLoad() && I.Mem != Space::Para
 
 class SearchReader {
 public:
-  SearchReader(const Function &F, const ControlFlow &C, const Loop &L) : F(F), C(C), L(L) {
-    for (unsigned B : L.Blocks)
-      for (unsigned I = C.Blocks[B].Begin; I < C.Blocks[B].End; ++I)
-        for (const Operand &D : F.Body[I].Dest)
-          if (D.Reg >= 0)
-            Writers[unsigned(D.Reg)].push_back(I);
-    Flag = exitFlag();
-  }
+  SearchReader(const Function &F, const ControlFlow &C, const Loop &L) : F(F), C(C), L(L), Writers(writesIn(F, C, L)) { Flag = exitFlag(); }
 
   std::optional<Search> run() const {
     Search Out;
@@ -71,7 +64,7 @@ private:
   int exitFlag() const {
     for (unsigned B : L.Blocks)
       if (const Instruction *Branch = leaves(B) ? branchOf(B) : nullptr)
-        if (auto At = Writers.find(unsigned(Branch->Guard)); At != Writers.end() && At->second.size() > 1)
+        if (auto At = Writers.find(Branch->Guard); At != Writers.end() && At->second.size() > 1)
           return Branch->Guard;
     return -1;
   }
@@ -125,17 +118,17 @@ private:
 
   /// The one instruction of the loop that sets \p Register.
   const Instruction *writer(int Register) const {
-    auto At = Register < 0 ? Writers.end() : Writers.find(unsigned(Register));
+    auto At = Writers.find(Register);
     return At != Writers.end() && At->second.size() == 1 ? &F.Body[At->second.front()] : nullptr;
   }
-  bool isInvariant(const Operand &O) const { return O.K == Operand::Register && O.Reg >= 0 && !Writers.count(unsigned(O.Reg)); }
+  bool isInvariant(const Operand &O) const { return O.K == Operand::Register && O.Reg >= 0 && !Writers.count(O.Reg); }
 
   /// What brought \p O from memory, before it was copied or converted, on each way; empty: something else did on one.
   SmallVector<const Instruction *, 2> sources(const Operand &O, unsigned Steps = 0) const {
     constexpr unsigned MaxSteps = 4;
-    auto At = O.K != Operand::Register || O.Reg < 0 || Steps > MaxSteps ? Writers.end() : Writers.find(unsigned(O.Reg));
+    auto At = O.K != Operand::Register || Steps > MaxSteps ? Writers.end() : Writers.find(O.Reg);
     SmallVector<const Instruction *, 2> Out;
-    for (unsigned W : At == Writers.end() ? std::vector<unsigned>() : At->second) {
+    for (unsigned W : At == Writers.end() ? ArrayRef<unsigned>() : ArrayRef(At->second)) {
       const Instruction &I = F.Body[W];
       if (loadsData(I) || isSwap(I)) {
         Out.push_back(&I);
@@ -204,7 +197,7 @@ private:
   const Function &F;
   const ControlFlow &C;
   const Loop &L;
-  DenseMap<unsigned, std::vector<unsigned>> Writers; ///< instructions of the loop, by register
+  const LoopWrites Writers;
   int Flag = -1;
 };
 

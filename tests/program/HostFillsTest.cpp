@@ -397,6 +397,12 @@ TEST(HostFills, knowWhichRecordsTheHostLaysOutInSpace) {
   EXPECT_FALSE(lies("e.at.x = x; e.mass = 1;")) << "one number is no place";
 }
 
+TEST(HostFills, endWhereRecordsAreExchanged) {
+  const Launch L = launchOf("E a{1}, b{2}; for (int i = 0; i < n; ++i) { E t = a; a = b; b = t; h[i] = a; }", "struct Dot { float x; int on; }",
+                            "__global__ void k(E *p, float *o) { if (p[3].on) return; p[3].on = 1; o[0] = p[3].x; }");
+  EXPECT_FALSE(L.OnLattice);
+}
+
 TEST(HostFills, ofPlainArraysLieNearTheirPlaceToo) {
   auto of = [](const std::string &Fill, const std::string &Body = "o[p[3]] = 1;") { return launchOf(Fill, "int", "__global__ void k(const E *p, float *o) { " + Body + " }"); };
   const std::string Loop = "for (int i = 0; i < n; ++i) ", Steps = "const int steps[3] = {-30, 0, 30}; ",

@@ -280,6 +280,21 @@ TEST(Launches, knowTheSizeOfAVectorThatCallsFill) {
   EXPECT_EQ(argument("for (int i = 0; i < n; ++i) add(i); k<<<1, 32>>>(d, (int)all.size());", "std::vector<int> all; void add(int k) { all.push_back(k); }\n"), 1000);
 }
 
+// Nine functions that each call the one before twenty times: asked for call by call it would take hours.
+TEST(Launches, knowTheSizeOfAVectorThatManyCallsFill) {
+  std::string Functions = "std::vector<int> points; void f0() { points.push_back(1); }\n";
+  for (int I = 1; I < 9; ++I) {
+    Functions += "void f" + std::to_string(I) + "() { ";
+    for (int Call = 0; Call < 20; ++Call)
+      Functions += "f" + std::to_string(I - 1) + "(); ";
+    Functions += "}\n";
+  }
+  EXPECT_EQ(argument("f3(); k<<<1, 32>>>(d, (int)points.size());", Functions.substr(0, Functions.find("void f4"))), 8000);
+  argument("f8(); k<<<1, 32>>>(d, (int)points.size());", Functions);
+  const std::string Circle = "std::vector<int> points; void odd(int); void even(int k) { points.push_back(k); if (k) odd(k - 1); } void odd(int k) { if (k) even(k - 1); }\n";
+  EXPECT_EQ(argument("even(9); k<<<1, 32>>>(d, (int)points.size());", Circle), std::nullopt);
+}
+
 TEST(Launches, knowTheSizeOfAVectorThatADividedRangeFills) {
   auto grown = [&](const std::string &Body) {
     return argument("std::vector<int> v; tree(v, 0, 1024); k<<<1, 32>>>(d, v.size());", "void tree(std::vector<int> &u, int from, int to) { u.push_back(from); " + Body + " }\n");
