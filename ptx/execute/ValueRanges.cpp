@@ -93,8 +93,13 @@ void Program::findReals() {
           Reals.set(At);
 }
 
+/// Sums and products have the same low bits either way, and compilers call all of them signed.
+static bool asksForSign(const MicroOp &Op) {
+  return Op.SrcSigned && Op.Op != Opcode::Add && Op.Op != Opcode::Sub && Op.Op != Opcode::Mul && Op.Op != Opcode::Mad && Op.Op != Opcode::Neg;
+}
+
 void Program::findSigned() {
-  const llvm::BitVector IsSigned = usedAs([](const MicroOp &Op) { return Op.SrcSigned && Op.SrcBits < 32; });
+  const llvm::BitVector IsSigned = usedAs([](const MicroOp &Op) { return asksForSign(Op) && Op.SrcBits < 32; });
   for (MicroOp &Op : Ops)
     if (Op.Op == Opcode::Ld && Op.Bits < 32 && F.Body[size_t(&Op - Ops.data())].Ty.K == Type::Untyped)
       for (Slot To : llvm::ArrayRef(Slots).slice(Op.FirstDest, Op.DestCount))

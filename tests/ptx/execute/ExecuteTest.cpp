@@ -825,6 +825,29 @@ END: ret;)");
     EXPECT_EQ(K.run({}, 3, Warp).Requests.back().Mask, ~0u);
 }
 
+/// `unsigned char length`: its sum is signed, as all sums are, and it is not.
+TEST(Execute, SumsDoNotMakeBytesSigned) {
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, %tid.x;
+cvt.u64.u32 %rd2, %r1;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.b8 %rs1, [%rd3];
+add.s16 %rs2, %rs1, -1;
+setp.gt.u16 %p1, %rs2, 9;
+cvt.u32.u16 %r2, %rs1;
+mul.wide.u32 %rd4, %r2, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.f32 %f1, [%rd5];
+@%p1 bra END;
+st.global.f32 [%rd5], %f1;
+END: ret;)");
+  const WarpTrace T = K.run();
+  const Request &Gather = T.Requests[1];
+  const auto [Low, High] = std::ranges::minmax(Gather.Address);
+  EXPECT_LT(High - Low, 1024u);
+  EXPECT_GT(High - Low, 128u * 4);
+}
+
 /// `grids + nuclide * points`, with a nuclide that data give: no program means to overflow.
 TEST(Execute, AnIndexTimesAWidthStaysAnInteger) {
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
