@@ -19,11 +19,31 @@ static const DeclRefExpr *assignedBy(const Stmt *S, const FunctionDecl *F) {
   return V && V->isLocalVarDeclOrParm() && !V->isStaticLocal() && V->getDeclContext() == F && V->getType()->isIntegralOrEnumerationType() ? R : nullptr;
 }
 
-/// Nothing stands in \p F but variables, what they are given one after the other, and what it returns.
+/// The variable or member that is changed with \p E, or a part of it.
+static const ValueDecl *changedWith(const Expr *E) {
+  E = E->IgnoreParenImpCasts();
+  if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(E))
+    return changedWith(S->getBase());
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
+    return M->getMemberDecl();
+  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
+  return R ? R->getDecl() : nullptr;
+}
+
+static void collectChanged(const Stmt *S, std::set<const ValueDecl *> &Out) {
+  if (const Expr *Changed = changedAround(S))
+    Out.insert(changedWith(Changed));
+  for (const Stmt *Child : S->children())
+    if (Child)
+      collectChanged(Child, Out);
+}
+
+/// Nothing stands in \p F but variables, what they are given one after the other, what a generator's state becomes, and
+/// what it returns.
 static bool isStraight(const FunctionDecl *F) {
   const CompoundStmt *Body = dyn_cast<CompoundStmt>(F->getBody());
   return Body && !Body->body_empty() && isa<ReturnStmt>(Body->body_back()) && llvm::all_of(Body->body(), [&](const Stmt *S) {
-           return isa<DeclStmt>(S) || (isa<ReturnStmt>(S) && cast<ReturnStmt>(S)->getRetValue()) || assignedBy(S, F);
+           return isa<DeclStmt>(S) || (isa<ReturnStmt>(S) && cast<ReturnStmt>(S)->getRetValue()) || assignedBy(S, F) || changedAround(S);
          });
 }
 
@@ -45,8 +65,11 @@ uint32_t FillFormula::follow(const FunctionDecl *F, unsigned Depth) {
           Parameters[V] = add(V->getInit(), Depth);
       continue;
     }
+    const DeclRefExpr *Assigned = assignedBy(S, F);
+    if (!Assigned) // what is around the function, and not known from here on
+      continue;
     const BinaryOperator *B = cast<BinaryOperator>(S);
-    const VarDecl *V = cast<VarDecl>(assignedBy(S, F)->getDecl());
+    const VarDecl *V = cast<VarDecl>(Assigned->getDecl());
     const uint32_t Value = add(B->getRHS(), Depth);
     if (B->getOpcode() == BO_Assign) {
       Parameters[V] = Value;
@@ -67,10 +90,22 @@ static const Expr *objectOf(const CallExpr *C) {
   return Object ? Object->IgnoreParenImpCasts() : nullptr;
 }
 
+uint32_t FillFormula::drawn(const CallExpr *C, const DrawnBetween &Between, unsigned Depth) {
+  const uint32_t Low = Between.Low ? add(Between.Low, Depth + 1) : constant(0), High = add(Between.High, Depth + 1);
+  const uint32_t Count = binary(FillNode::Op::Add, binary(FillNode::Op::Sub, High, Low), constant(1));
+  const uint32_t Any = push({FillNode::Op::Unknown, 64, true});
+  return typed(C->getType(), FillNode::Op::Add, Low, binary(FillNode::Op::Rem, Any, Count));
+}
+
 uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
   const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
   if (!F)
     return unknown(C);
+  if (const std::optional<DrawnBetween> Between = drawnBetween(C); Between && C->getType()->isIntegralOrEnumerationType())
+    return drawn(C, *Between, Depth);
+  if (const Expr *Share = drawnShare(C))
+    if (const std::optional<double> Known = fixedReal(Share, Depth))
+      return oneIn(*Known);
   const llvm::ArrayRef<const Expr *> Arguments = argumentsOf(C);
   llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
   if ((Name == "min" || Name == "max") && C->getNumArgs() == 2) {
@@ -86,7 +121,7 @@ uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
   if (!F->hasBody(Definition) || !isStraight(Definition) || !Definition->getReturnType()->isIntegralOrEnumerationType())
     return unknown(C);
   const Expr *Object = Method && !IsLambda ? objectOf(C) : nullptr;
-  if (Method && !IsLambda && !Method->isStatic() && (!Object || !Method->isConst() || Method->isVirtual()))
+  if (Method && !IsLambda && !Method->isStatic() && (!Object || Method->isVirtual()))
     return unknown(C);
   std::map<const VarDecl *, uint32_t> Inner;
   for (unsigned I = 0; I < Definition->getNumParams() && I < Arguments.size(); ++I)
@@ -98,11 +133,14 @@ uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
   Varying.clear(); // a function's variables follow from its parameters
   if (IsLambda) // sees what is around it
     Parameters.insert(Inner.begin(), Inner.end());
+  const std::set<const ValueDecl *> ChangedOutside = Changed;
+  collectChanged(Definition->getBody(), Changed);
   const Expr *Outer = This;
   if (Object && !isa<CXXThisExpr>(Object)) // a method that calls another one is of the same object
     This = Object;
   const uint32_t Out = follow(Definition, Depth + 1);
   This = Outer;
+  Changed = ChangedOutside;
   std::swap(Parameters, Inner);
   Varying.clear();
   return Out;

@@ -6,9 +6,6 @@
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
 #include "clang/Basic/SourceManager.h"
-#include "llvm/ADT/StringSwitch.h"
-
-#include <cmath>
 
 using namespace clang;
 
@@ -34,25 +31,6 @@ uint32_t FillFormula::typed(QualType T, FillNode::Op What, uint32_t A, uint32_t 
 }
 
 uint32_t FillFormula::unknown(const Expr *E) { return typed(E->getType(), FillNode::Op::Unknown); }
-
-bool drawsAtRandom(const CallExpr *C) {
-  if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(C)) {
-    const CXXRecordDecl *Type = O->getOperator() == OO_Call ? O->getArg(0)->getType()->getAsCXXRecordDecl() : nullptr;
-    llvm::StringRef Name = Type && Type->getDeclName().isIdentifier() ? Type->getName() : "";
-    return Name.ends_with("_distribution") || Name.ends_with("_engine");
-  }
-  const FunctionDecl *F = C->getDirectCallee();
-  if (F && C->getType()->isIntegerType() && isGenerator(F))
-    return true;
-  return F && F->getDeclName().isIdentifier() &&
-         llvm::StringSwitch<bool>(F->getName()).Cases({"rand", "rand_r", "random", "lrand48", "mrand48", "drand48", "erand48"}, true).Default(false);
-}
-
-static bool anyDraw(const Stmt *S) {
-  if (const CallExpr *C = dyn_cast<CallExpr>(S); C && drawsAtRandom(C))
-    return true;
-  return llvm::any_of(S->children(), [](const Stmt *Child) { return Child && anyDraw(Child); });
-}
 
 std::optional<size_t> FillFormula::loopOf(const VarDecl *V) const {
   const auto At = llvm::find_if(Loops, [&](const Evaluator::CountedLoop &L) { return L.Counter == V; });
@@ -105,6 +83,8 @@ bool FillFormula::varies(const Stmt *S, unsigned Depth) {
     if (drawsAtRandom(C) || (TakesNothing && C->getType()->isRealFloatingType())) // a generator's next number
       return true;
   }
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(S); M && Changed.count(M->getMemberDecl()))
+    return true;
   if (const MemberExpr *M = dyn_cast<MemberExpr>(S); M && M->getType()->isIntegralOrEnumerationType()) {
     Part P;
     const DeclRefExpr *R = dyn_cast_or_null<DeclRefExpr>(wholeOf(M, P, Context));
@@ -115,7 +95,7 @@ bool FillFormula::varies(const Stmt *S, unsigned Depth) {
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
     if (!V)
       return false;
-    if (loopOf(V) || Parameters.count(V) || Reals.count(V) || changesInside(V))
+    if (loopOf(V) || Parameters.count(V) || Reals.count(V) || Changed.count(V) || changesInside(V))
       return true;
     if (!V->isLocalVarDecl() || !V->getInit())
       return false;
@@ -132,7 +112,7 @@ bool FillFormula::varies(const Stmt *S, unsigned Depth) {
 
 uint32_t FillFormula::variable(const DeclRefExpr *R, unsigned Depth) {
   const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
-  if (!V)
+  if (!V || Changed.count(V))
     return unknown(R);
   if (const std::optional<size_t> Loop = loopOf(V))
     return counter(*Loop);
@@ -203,7 +183,7 @@ uint32_t FillFormula::element(const ArraySubscriptExpr *S, unsigned Depth) {
 uint32_t FillFormula::memberOfThis(const MemberExpr *M) {
   Part P;
   const FieldDecl *F = dyn_cast<FieldDecl>(M->getMemberDecl());
-  if (!This || !F || !isa_and_nonnull<CXXThisExpr>(wholeOf(M, P, Context)))
+  if (!This || !F || Changed.count(F) || !isa_and_nonnull<CXXThisExpr>(wholeOf(M, P, Context)))
     return unknown(M);
   Part InWhole = P;
   const DeclRefExpr *R = dyn_cast_or_null<DeclRefExpr>(wholeOf(This, InWhole, Context));
@@ -212,67 +192,6 @@ uint32_t FillFormula::memberOfThis(const MemberExpr *M) {
     return unknown(M);
   const std::optional<Estimate> Value = Values.integer(This, P, F);
   return Value ? constant(Value->Value) : unknown(M);
-}
-
-bool FillFormula::isDrawn(const Expr *Real, unsigned Depth) const {
-  Real = Real->IgnoreParenImpCasts();
-  if (Depth > MaxDepth || !Real->getType()->isFloatingType())
-    return false;
-  if (const CallExpr *C = dyn_cast<CallExpr>(Real)) {
-    const FunctionDecl *F = C->getDirectCallee();
-    const llvm::StringRef Name = F && F->getDeclName().isIdentifier() ? F->getName() : "";
-    const bool KeepsShares = llvm::StringSwitch<bool>(Name).Cases({"sqrt", "sqrtf", "pow", "powf", "fabs", "fabsf"}, true).Default(false);
-    if (KeepsShares)
-      return C->getNumArgs() > 0 && isDrawn(C->getArg(0), Depth + 1);
-    return drawsAtRandom(C) || !F || !Context.getSourceManager().isInSystemHeader(F->getLocation());
-  }
-  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Real)) {
-    const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
-    return V && V->isLocalVarDecl() && V->getInit() && !changesInside(V) && isDrawn(V->getInit(), Depth + 1);
-  }
-  const BinaryOperator *B = dyn_cast<BinaryOperator>(Real);
-  if (!B)
-    return false;
-  if (B->getOpcode() == BO_Mul) // of two shares, and the share of a share
-    return isDrawn(B->getLHS(), Depth + 1) && isDrawn(B->getRHS(), Depth + 1);
-  return B->getOpcode() == BO_Sub && isDrawn(B->getRHS(), Depth + 1); // 1 - draw()
-}
-
-std::optional<uint32_t> FillFormula::cutShare(const Expr *Real, unsigned Depth) {
-  const BinaryOperator *B = dyn_cast<BinaryOperator>(Real->IgnoreParenCasts());
-  if (!B || (B->getOpcode() != BO_Mul && B->getOpcode() != BO_Add))
-    return std::nullopt;
-  constexpr double Largest = 0x1p62;
-  for (auto [Share, Number] : {std::pair(B->getLHS(), B->getRHS()), std::pair(B->getRHS(), B->getLHS())}) {
-    const std::optional<RealEstimate> Known = varies(Number, Depth) ? std::nullopt : Values.real(Number);
-    if (!Known || !(std::abs(Known->Value) < Largest))
-      continue;
-    if (B->getOpcode() == BO_Add) {
-      if (const std::optional<uint32_t> Rest = cutShare(Share, Depth + 1))
-        return binary(FillNode::Op::Add, *Rest, constant(int64_t(Known->Value)));
-    } else if (Known->Value >= 1 && isDrawn(Share, Depth)) {
-      const uint32_t Any = push({FillNode::Op::Unknown, 64, true});
-      return binary(FillNode::Op::Rem, Any, constant(int64_t(std::ceil(Known->Value))));
-    }
-  }
-  return std::nullopt;
-}
-
-/// `draw() < 0.04`: true so often.
-std::optional<uint32_t> FillFormula::shareBelow(const BinaryOperator *B, unsigned Depth) {
-  const bool Below = B->getOpcode() == BO_LT || B->getOpcode() == BO_LE;
-  if (!B->isRelationalOp() || !B->getLHS()->getType()->isFloatingType() || !B->getRHS()->getType()->isFloatingType())
-    return std::nullopt;
-  for (auto [Drawn, Bound, Swapped] : {std::tuple(B->getLHS(), B->getRHS(), false), std::tuple(B->getRHS(), B->getLHS(), true)}) {
-    const std::optional<RealEstimate> Known = isDrawn(Drawn, Depth) && !varies(Bound, Depth) ? Values.real(Bound) : std::nullopt;
-    if (!Known || !(Known->Value >= 0 && Known->Value <= 1))
-      continue;
-    constexpr int64_t Parts = 1 << 20;
-    const uint32_t Any = push({FillNode::Op::Unknown, 64, true}), Part = binary(FillNode::Op::And, Any, constant(Parts - 1));
-    const uint32_t Less = binary(FillNode::Op::Less, Part, constant(int64_t(Known->Value * double(Parts))));
-    return Below != Swapped ? Less : binary(FillNode::Op::Equal, Less, constant(0));
-  }
-  return std::nullopt;
 }
 
 uint32_t FillFormula::add(const Expr *E, unsigned Depth) {

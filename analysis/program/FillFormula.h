@@ -1,6 +1,7 @@
 // Host expressions as formulas of the counters of the loops around them.
 #pragma once
 
+#include "analysis/program/Draws.h"
 #include "analysis/program/Evaluate.h"
 #include "analysis/program/Fill.h"
 
@@ -39,11 +40,22 @@ private:
   uint32_t call(const clang::CallExpr *C, unsigned Depth);
   /// What \p F returns, statement by statement.
   uint32_t follow(const clang::FunctionDecl *F, unsigned Depth);
-  /// Adds the integer that \p Real is cut to, if it is a share of a number that is known: `lowest + draw() * count`.
+  uint32_t drawn(const clang::CallExpr *C, const DrawnBetween &Between, unsigned Depth);
+  // FillShare.cpp
+  struct Range {
+    double Low = 0, High = 1;
+  };
+  /// What \p Real, which is drawn at random, lies between: `lowest + draw() * count`. A function's number of which nothing
+  /// else is known lies between 0 and 1, most likely.
+  std::optional<Range> drawnRange(const clang::Expr *Real, unsigned Depth);
+  std::optional<Range> drawnRangeOf(const clang::BinaryOperator *B, unsigned Depth);
+  std::optional<Range> drawnRangeOf(const clang::CallExpr *C, unsigned Depth);
+  std::optional<double> fixedReal(const clang::Expr *E, unsigned Depth);
+  /// Adds the integer that \p Real is cut to.
   std::optional<uint32_t> cutShare(const clang::Expr *Real, unsigned Depth);
   std::optional<uint32_t> shareBelow(const clang::BinaryOperator *B, unsigned Depth);
-  /// A number of which nothing is known but that a function gives it, and so most likely one from 0 to 1.
-  bool isDrawn(const clang::Expr *Real, unsigned Depth) const;
+  /// 1 in so many cases, else 0.
+  uint32_t oneIn(double Share);
   /// The loop that \p V counts the trips of; none: it is no such variable.
   std::optional<size_t> loopOf(const clang::VarDecl *V) const;
   /// The value is another one in another trip.
@@ -57,6 +69,7 @@ private:
   const clang::Expr *This = nullptr; ///< the object whose method is followed, or a pointer to it
   std::map<const clang::VarDecl *, uint32_t> Parameters; ///< of the function that is followed, and its variables
   std::set<const clang::VarDecl *> Reals;                ///< and other parameters that vary
+  std::set<const clang::ValueDecl *> Changed;            ///< variables and members around it that the function changes: a generator's state
   std::set<const clang::DeclRefExpr *> Followed;         ///< assignments that are taken in their order
   std::map<const clang::VarDecl *, bool> Varying;        ///< local variables that were looked at
   const Evaluator &Values;
@@ -66,8 +79,5 @@ private:
 
 /// \p R, a reference to a number, is not only read.
 bool isWritten(const clang::DeclRefExpr *R, clang::ASTContext &Context);
-
-/// A call that gives a random number: rand(), a distribution of the C++ library.
-bool drawsAtRandom(const clang::CallExpr *C);
 
 } // namespace restride

@@ -1,6 +1,7 @@
 #include "analysis/program/IndexOrigin.h"
 
 #include "analysis/program/ContainerSize.h"
+#include "analysis/program/Draws.h"
 #include "analysis/program/FillFormula.h"
 #include "analysis/program/Returned.h"
 

@@ -53,12 +53,15 @@ template <typename FnT> static bool anyStatement(const FunctionDecl *F, FnT Is, 
   return any(Body, any);
 }
 
+const Expr *changedAround(const Stmt *S) {
+  const BinaryOperator *B = dyn_cast<BinaryOperator>(S);
+  const UnaryOperator *U = dyn_cast<UnaryOperator>(S);
+  const Expr *Changed = B && B->isAssignmentOp() ? B->getLHS() : U && U->isIncrementDecrementOp() ? U->getSubExpr() : nullptr;
+  return Changed && isOutside(Changed) ? Changed : nullptr;
+}
+
 bool changesState(const FunctionDecl *F) {
-  return anyStatement(F, [](const Stmt *S) {
-    const BinaryOperator *B = dyn_cast<BinaryOperator>(S);
-    const UnaryOperator *U = dyn_cast<UnaryOperator>(S);
-    return (B && B->isAssignmentOp() && isOutside(B->getLHS())) || (U && U->isIncrementDecrementOp() && isOutside(U->getSubExpr()));
-  });
+  return anyStatement(F, [](const Stmt *S) { return changedAround(S) != nullptr; });
 }
 
 bool isGenerator(const FunctionDecl *F) {

@@ -25,7 +25,11 @@ bool onlyReturns(const clang::FunctionDecl *F);
 /// It is computed by its last statement alone, from variables that are initialised once, or change in a loop.
 bool isFormula(const clang::FunctionDecl *F);
 
-/// \p F changes something that is there before and after a call of it.
+/// What the statement or expression \p S itself changes, and is there before and after a call of the function around it;
+/// null: nothing.
+const clang::Expr *changedAround(const clang::Stmt *S);
+
+/// \p F changes such a thing.
 bool changesState(const clang::FunctionDecl *F);
 
 /// And goes on from there, not just to the next number: it draws one at random.

@@ -148,7 +148,7 @@ TEST(HostFills, drawWhatIsUnknownWhereItIsBounded) {
   EXPECT_NEAR(Seen[2], 864, 40);
   EXPECT_EQ(Seen[0], 0);
   EXPECT_TRUE(launchOf("for (int i = 0; i < n; ++i) h[i] = hash(i) % n;").Fills.at(0)[0].Scattered);
-  EXPECT_TRUE(launchOf("for (int i = 0; i < n; ++i) h[i] = (int)(rand() / 2147483648.0 * n);").Fills.at(0)[0].Shuffled);
+  EXPECT_TRUE(launchOf("for (int i = 0; i < n; ++i) h[i] = (int)(rand() / 2147483648.0 * n);").Fills.at(0)[0].Scattered);
   EXPECT_TRUE(launchOf("for (int i = 0; i < n; ++i) h[i] = i; for (int i = 0; i < n; ++i) std::swap(h[i], h[hash(i) % n]);").Fills.at(0)[0].Shuffled);
 }
 
@@ -192,9 +192,66 @@ TEST(HostFills, takeAShareOfANumberToLieBelowIt) {
     EXPECT_GE(Above, 3);
     EXPECT_LT(Above, 8);
   }
-  // No share of it: a length, and what may be negative.
-  EXPECT_TRUE(of("(int)(sqrt(i) * 50)").Fills.empty());
-  EXPECT_TRUE(of("(int)(draw() - 50)").Fills.empty());
+  EXPECT_EQ(at(of("(int)(draw() - 50)"), 4 * 7), -49);
+  EXPECT_TRUE(of("(int)(sqrt(i) * 50)").Fills.empty()) << "a length";
+}
+
+static const char *const Library = R"(
+namespace std {
+struct mersenne_twister_engine { unsigned operator()(); };
+template <class T> struct uniform_int_distribution { uniform_int_distribution(T a = 0, T b = 2147483647); template <class G> T operator()(G &); };
+template <class T> struct uniform_real_distribution { uniform_real_distribution(T a = 0, T b = 1); template <class G> T operator()(G &); };
+struct bernoulli_distribution { bernoulli_distribution(double p = 0.5); template <class G> bool operator()(G &); };
+}
+struct Random {
+  unsigned state;
+  unsigned next() { state = state * 1664525u + 1013904223u; return state >> 8; }
+  unsigned below(unsigned bound) { return next() % bound; }
+  float between(float low, float high) { return low + (high - low) * next() / 16777216.0f; }
+};
+static unsigned fromState(unsigned &s, unsigned bound) { s ^= s << 13; s ^= s >> 17; return s % bound; }
+static int fromEngine(std::mersenne_twister_engine &g, int low, int high) { std::uniform_int_distribution<int> d(low, high); return d(g); }
+__global__ void k(const E *p, float *o) { o[0] = 1; })";
+
+/// The least and the greatest of a thousand integers that the host draws.
+static std::pair<int64_t, int64_t> drawn(const std::string &Value, const std::string &Before = "") {
+  const Launch L = launchOf("Random random{3}; unsigned state = 7; std::mersenne_twister_engine g; " + Before + " for (int i = 0; i < n; ++i) h[i] = " + Value + ";", "int", Library);
+  int64_t Low = INT64_MAX, High = INT64_MIN;
+  for (int I = 0; I < 1000; ++I)
+    if (const std::optional<int64_t> V = at(L, 4 * I)) {
+      Low = std::min(Low, *V);
+      High = std::max(High, *V);
+    }
+  return {Low, High};
+}
+
+TEST(HostFills, lieBetweenWhatTheyAreDrawnBetween) {
+  using Bounds = std::pair<int64_t, int64_t>;
+  EXPECT_EQ(drawn("18 + below(11)", "auto below = [&state](unsigned bound) { state = state * 2862933555u + 3037u; return (state >> 3) % bound; };"), Bounds(18, 28));
+  EXPECT_EQ(drawn("random.below(5)"), Bounds(0, 4));
+  EXPECT_EQ(drawn("fromState(state, 7)"), Bounds(0, 6));
+  EXPECT_EQ(drawn("kind(g)", "std::uniform_int_distribution<int> kind(2, 9);"), Bounds(2, 9));
+  EXPECT_EQ(drawn("std::uniform_int_distribution<int>(-1, 1)(g)"), Bounds(-1, 1));
+  EXPECT_EQ(drawn("fromEngine(g, 3, 6)"), Bounds(3, 6));
+  EXPECT_EQ(drawn("g() % 4"), Bounds(0, 3));
+  EXPECT_EQ(drawn("(int)real(g)", "std::uniform_real_distribution<float> real(20, 30);"), Bounds(20, 29));
+  EXPECT_EQ(drawn("(int)(10 * real(g) - 5)", "std::uniform_real_distribution<double> real;"), Bounds(-5, 4));
+  EXPECT_EQ(drawn("(int)random.between(-2, 3)"), Bounds(-2, 2));
+  EXPECT_EQ(drawn("(int)(rand() / 2147483647.0f * 8)"), Bounds(0, 7));
+  EXPECT_EQ(drawn("(int)((rand() % 100) / 10.0f)"), Bounds(0, 9));
+}
+
+TEST(HostFills, areTrueAsOftenAsDrawn) {
+  auto count = [](const std::string &Value, const std::string &Before) {
+    const Launch L = launchOf("auto next = [] { return (float)rand() / 2147483647.0f; }; " + Before + " for (int i = 0; i < n; ++i) h[i] = " + Value + ";", "int", Library);
+    int Ones = 0;
+    for (int I = 0; I < 1000; ++I)
+      Ones += at(L, 4 * I) == 1;
+    return Ones;
+  };
+  EXPECT_NEAR(count("2 + 4 * next() < 3", ""), 250, 50);
+  EXPECT_NEAR(count("std::bernoulli_distribution(0.2)(g)", "std::mersenne_twister_engine g;"), 200, 50);
+  EXPECT_NEAR(count("uniform(10, 20) > 19", "auto uniform = [&](float low, float high) { return low + (high - low) * next(); };"), 100, 40);
 }
 
 /// Contacts that \p Host puts into parts, from where a function that is not followed takes them.

@@ -1,0 +1,82 @@
+#include "analysis/program/Draws.h"
+#include "analysis/program/Returned.h"
+
+#include "clang/AST/ExprCXX.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace clang;
+
+namespace restride {
+
+static constexpr unsigned MaxCalls = 3;
+
+/// The class whose objects \p C calls; null: a function is called.
+static const CXXRecordDecl *calledClass(const CallExpr *C) {
+  const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(C);
+  return O && O->getOperator() == OO_Call ? O->getArg(0)->getType()->getAsCXXRecordDecl() : nullptr;
+}
+
+static llvm::StringRef nameOf(const NamedDecl *D) { return D && D->getDeclName().isIdentifier() ? D->getName() : ""; }
+
+static bool anyDraw(const Stmt *S, unsigned Calls);
+
+static bool drawsAtRandom(const CallExpr *C, unsigned Calls) {
+  const llvm::StringRef Class = nameOf(calledClass(C));
+  if (Class.ends_with("_distribution") || Class.ends_with("_engine"))
+    return true;
+  const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
+  if (!F)
+    return false;
+  if (llvm::StringSwitch<bool>(nameOf(F)).Cases({"rand", "rand_r", "random", "lrand48", "mrand48", "drand48", "erand48"}, true).Default(false))
+    return true;
+  if (!C->getType()->isArithmeticType() || F->isInStdNamespace())
+    return false;
+  return isGenerator(F) || (Calls < MaxCalls && F->hasBody(Definition) && anyDraw(Definition->getBody(), Calls + 1));
+}
+
+static bool anyDraw(const Stmt *S, unsigned Calls) {
+  if (const CallExpr *C = dyn_cast<CallExpr>(S); C && drawsAtRandom(C, Calls))
+    return true;
+  return llvm::any_of(S->children(), [&](const Stmt *Child) { return Child && anyDraw(Child, Calls); });
+}
+
+bool drawsAtRandom(const CallExpr *C) { return drawsAtRandom(C, 0); }
+
+bool anyDraw(const Stmt *S) { return anyDraw(S, 0); }
+
+/// What the object that \p C calls was made with: a variable, or one made here.
+static const CXXConstructExpr *madeOf(const CallExpr *C) {
+  const Expr *Object = C->getArg(0)->IgnoreUnlessSpelledInSource();
+  if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Object))
+    if (const VarDecl *V = dyn_cast<VarDecl>(R->getDecl()))
+      Object = V->getInit() ? V->getInit()->IgnoreUnlessSpelledInSource() : nullptr;
+  return dyn_cast_or_null<CXXConstructExpr>(Object);
+}
+
+static const Expr *given(const CXXConstructExpr *Made, unsigned I) {
+  const Expr *A = Made->getNumArgs() > I ? Made->getArg(I) : nullptr;
+  if (const CXXDefaultArgExpr *Default = dyn_cast_or_null<CXXDefaultArgExpr>(A))
+    return Default->getExpr();
+  return A && A->getType().getNonReferenceType()->isArithmeticType() ? A : nullptr;
+}
+
+std::optional<DrawnBetween> drawnBetween(const CallExpr *C) {
+  if (const CXXRecordDecl *Class = calledClass(C); Class && Class->isInStdNamespace()) {
+    const bool IsUniform = nameOf(Class).starts_with("uniform_") && nameOf(Class).ends_with("_distribution");
+    const CXXConstructExpr *Made = IsUniform ? madeOf(C) : nullptr;
+    const Expr *Low = Made ? given(Made, 0) : nullptr, *High = Made ? given(Made, 1) : nullptr;
+    return Low && High ? std::optional(DrawnBetween{Low, High}) : std::nullopt;
+  }
+  const llvm::ArrayRef<const Expr *> Arguments = argumentsOf(C);
+  const bool AllReal = llvm::all_of(Arguments, [](const Expr *A) { return A->getType()->isRealFloatingType(); });
+  if (!C->getType()->isRealFloatingType() || !AllReal || Arguments.empty() || Arguments.size() > 2 || !drawsAtRandom(C))
+    return std::nullopt;
+  return DrawnBetween{Arguments.size() > 1 ? Arguments[0] : nullptr, Arguments.back()};
+}
+
+const Expr *drawnShare(const CallExpr *C) {
+  const CXXConstructExpr *Made = nameOf(calledClass(C)) == "bernoulli_distribution" ? madeOf(C) : nullptr;
+  return Made ? given(Made, 0) : nullptr;
+}
+
+} // namespace restride
