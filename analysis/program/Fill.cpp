@@ -46,13 +46,9 @@ static uint64_t divided(const FillNode &N, int64_t A, int64_t B) {
 /// Numbers of 64 bits whose first bit is no sign.
 static bool isWide(const FillNode &N) { return N.Bits == 64 && !N.Signed; }
 
-/// Flags that the host begins with one number and kernels change are mostly as they were: springs that are not broken, agents
-/// that are in the building.
-static constexpr double StaysAsItBegins = 0.875;
-
 static uint64_t mix(uint64_t X) { return llvm::xxh3_64bits({reinterpret_cast<const uint8_t *>(&X), sizeof(X)}); }
 
-bool Fill::holdsAt(uint64_t Offset) const { return !Mostly || double(mix(Offset) >> 11) * 0x1p-53 < StaysAsItBegins; }
+bool Fill::holdsAt(uint64_t Offset) const { return Stays >= 1 || double(mix(Offset) >> 11) * 0x1p-53 < Stays; }
 
 int64_t Fill::value(const std::vector<uint64_t> &Trips) const {
   std::vector<int64_t> V(Nodes.size());

@@ -49,11 +49,11 @@ struct Fill {
   bool Scattered = false;
   bool Guessed = false; ///< it only stands for one that lies as near its place
   bool Below = false;   ///< some number below the value, which is all that is known
-  bool Mostly = false;  ///< what the host begins with, and kernels change in some
+  double Stays = 1;     ///< the share of them that kernels leave as the host begins with them
 
   /// The trips that write the integer at \p Offset; none: another one does, or nobody.
   std::optional<std::vector<uint64_t>> tripsAt(uint64_t Offset) const;
-  /// The integer at \p Offset is still what the host began with; all are but some of those that are Mostly so.
+  /// The integer at \p Offset is still what the host began with, as so many are.
   bool holdsAt(uint64_t Offset) const;
   /// What they write. What is unknown is a pseudo-random number, the same for the same trips.
   int64_t value(const std::vector<uint64_t> &Trips) const;

@@ -159,7 +159,7 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
   if (!Mean.empty())
     Site.L.Notes.push_back("integers in " + Mean + " are as many as the host counts in the mean");
   if (!First.empty())
-    Site.L.Notes.push_back("integers in " + First + " are mostly as the host begins with them, though kernels change some");
+    Site.L.Notes.push_back("integers in " + First + " are as the host begins with them in most records, or in half of them where that is negative, though kernels change some");
   if (!Ranged.empty())
     Site.L.Notes.push_back("integers in " + Ranged + " are as likely to be any that the program gives them");
 }

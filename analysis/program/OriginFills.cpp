@@ -165,19 +165,29 @@ static bool isFlag(const FieldDecl *F, const UnitFacts &Facts, ASTContext &Conte
   }));
 }
 
+/// How many of the integers \p F, that the host begins with \p First and kernels change, are still that in the mean; none:
+/// nobody can say. Flags mostly are: springs that are not broken, agents that are in the building. What a negative number
+/// says is not there yet (`reef = -1`) comes to some, and the others wait for it.
+static std::optional<double> staysAsItBegins(const FieldDecl *F, int64_t First, const UnitFacts &Facts, ASTContext &Context) {
+  if (isFlag(F, Facts, Context))
+    return 0.875;
+  return First < 0 ? std::optional(0.5) : std::nullopt;
+}
+
 std::string addFillsByFirst(const ValueDecl *P, const ValueDecl *Source, std::vector<Fill> &Known, const HostWrites &Host, const UnitFacts &Facts,
                             ASTContext &Context) {
   std::map<int64_t, std::vector<const HostWrite *>> Writes = writesByOffset(Source, Host, &HostWrites::Writes);
   std::string Names;
   forUnknown(P, Known, Context, [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
     const unsigned Key = F->getLocation().getRawEncoding();
-    if (!Host.DeviceWrites.count(F) || !isFlag(F, Facts, Context) || Facts.Subscripts.count(Key) || Facts.Bounds.count(Key) || Host.DeviceRecords.count(F->getParent()->getDefinition()))
+    if (!Host.DeviceWrites.count(F) || Facts.Subscripts.count(Key) || Facts.Bounds.count(Key) || Host.DeviceRecords.count(F->getParent()->getDefinition()))
       return std::nullopt;
     const std::optional<int64_t> First = firstOf(Writes[Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity()], Context);
-    if (!First)
+    const std::optional<double> Stays = First ? staysAsItBegins(F, *First, Facts, Context) : std::nullopt;
+    if (!Stays)
       return std::nullopt;
     Fill Out = alike(*First, RecordBytes);
-    Out.Mostly = true;
+    Out.Stays = *Stays;
     return Out;
   }, Names);
   return Names;
