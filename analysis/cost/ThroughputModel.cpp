@@ -235,7 +235,9 @@ static KernelCost costAsGiven(const ptx::Module &M, const Code &Kernel, const Ke
   DramTraffic D = dramTraffic(F, Runner, S, R, G, L.Facts, std::max(1.0, double(L.Calls)), Limits);
 
   WarpDemand W = warpDemand(F, S, R, D, G);
-  const double Busiest = busiestSlice(F, Runner, Resident * uint64_t(G.Sms));
+  // As if only threads limited how many blocks are resident: a register more or less shall not change which ones are looked at.
+  const uint64_t BlocksAtATime = uint64_t(G.Sms) * std::max(1u, G.MaxWarps / O.WarpsPerBlock);
+  const double Busiest = busiestSlice(F, Runner, BlocksAtATime);
   W.Atomics *= Busiest;
   W.LastAtomics *= Busiest;
   std::vector<double> Latency = loadLatencies(F, R, D, G);
