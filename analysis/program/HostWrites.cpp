@@ -167,8 +167,13 @@ private:
         Out.Unclear.insert(Array);
       return;
     }
-    if (std::optional<HostPlace> Place = placeOf(To, Facts, Context))
-      value(*Place, What, At, 0);
+    std::optional<HostPlace> Place = placeOf(To, Facts, Context);
+    if (!Place)
+      return;
+    const std::optional<HostPlace> From = placeOf(withoutCasts(withoutCopies(What)), Facts, Context);
+    if (From && From->Array == Place->Array && From->Offset == Place->Offset && !From->Indices.empty()) // swapped by hand
+      Out.Shuffled.insert(Place->Array);
+    value(*Place, What, At, 0);
   }
 
   /// Integers that \p What gives to \p Place, field by field.

@@ -3,6 +3,7 @@
 #include "analysis/program/ContainerSize.h"
 #include "analysis/program/Draws.h"
 #include "analysis/program/FillFormula.h"
+#include "analysis/program/HostPlaces.h"
 #include "analysis/program/Returned.h"
 
 #include "clang/AST/ExprCXX.h"
@@ -206,7 +207,8 @@ private:
     const ValueDecl *Array = containerOf(Base);
     if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Base->IgnoreParenImpCasts()); !Array && R)
       Array = R->getDecl();
-    return !Array || Host.Shuffled.count(Array) ? Origin::Unclear : origin(Index, Depth + 1);
+    const ValueDecl *Of = arrayOf(Base, Facts); // what all calls give a parameter
+    return !Array || Host.Shuffled.count(Array) || (Of && Host.Shuffled.count(Of)) ? Origin::Unclear : origin(Index, Depth + 1);
   }
 
   Origin origin(const Expr *E, unsigned Depth) {

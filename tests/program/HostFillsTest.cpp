@@ -446,8 +446,8 @@ TEST(HostFills, knowWhichRecordsTheHostLaysOutInSpace) {
   const std::string Types = "struct float3 { float x, y, z; }; static float3 make_float3(float x, float y, float z) { return {x, y, z}; }\n"
                             "static unsigned state; static float uni() { state = state * 747796405u + 1; return (state >> 8) / 16777216.0f; }\n"
                             "static float between(float low, float high) { return low + (high - low) * uni(); }\n";
-  auto lies = [&](const std::string &Body) {
-    const std::string Rows = "for (int y = 0; y < 50; ++y) for (int x = 0; x < 20; ++x) { E &e = h[y * 20 + x]; " + Body + " }";
+  auto lies = [&](const std::string &Body, const std::string &Place = "y * 20 + x", const std::string &Before = "") {
+    const std::string Rows = Before + "for (int y = 0; y < 50; ++y) for (int x = 0; x < 20; ++x) { E &e = h[" + Place + "]; " + Body + " }";
     return launchOf(Rows, "struct Dot", Types + Dot).OnLattice;
   };
   EXPECT_TRUE(lies("e.at.x = x + 0.5f; e.at.y = 0.1f * y;"));
@@ -456,6 +456,30 @@ TEST(HostFills, knowWhichRecordsTheHostLaysOutInSpace) {
   EXPECT_FALSE(lies("e.at = {50 * uni(), 20 * uni(), 0};")) << "anywhere";
   EXPECT_FALSE(lies("e.at = make_float3(x + 40 * uni(), y + between(-30.0f, 30.0f), 0);")) << "moved too far";
   EXPECT_FALSE(lies("e.at.x = x; e.mass = 1;")) << "one number is no place";
+  const std::string Place = "e.at.x = x; e.at.y = y;", Numbers = "std::vector<int> number(n); for (int i = 0; i < n; ++i) number[i] = i; ";
+  EXPECT_TRUE(lies(Place, "number[y * 20 + x]", Numbers));
+  EXPECT_FALSE(lies(Place, "number[y * 20 + x]", Numbers + "for (int i = 0; i < n; ++i) { int j = rand() % (i + 1), t = number[i]; number[i] = number[j]; number[j] = t; } ")) << "shuffled";
+  EXPECT_FALSE(lies(Place, "rand() % n")) << "anywhere";
+  Program P = programOf(Head + std::string(R"(
+    struct Dot { float x, y; };
+    __global__ void k(const Dot *p, float *o) { o[0] = p[3].x; }
+    static void lay(Dot *h, int *number, int n) {
+      for (int i = 0; i < n; ++i) number[i] = i;
+      for (int i = 0; i < n; ++i) { int j = rand() % (i + 1), t = number[i]; number[i] = number[j]; number[j] = t; }
+      for (int y = 0; y < 50; ++y) for (int x = 0; x < 20; ++x) { Dot *e = &h[number[y * 20 + x]]; e->x = x; e->y = y; }
+    }
+    int main() {
+      Dot *h = new Dot[1000], *d;
+      int *number = new int[1000];
+      float *o;
+      lay(h, number, 1000);
+      cudaMalloc((void **)&d, 1000 * sizeof(Dot));
+      cudaMalloc((void **)&o, 4000);
+      cudaMemcpy(d, h, 1000 * sizeof(Dot), cudaMemcpyHostToDevice);
+      k<<<4, 256>>>(d, o);
+    })"));
+  ASSERT_EQ(P.Launches.size(), 1u);
+  EXPECT_FALSE(P.Launches[0].OnLattice) << "shuffled in a function";
 }
 
 TEST(HostFills, endWhereRecordsAreExchanged) {
