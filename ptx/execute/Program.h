@@ -278,6 +278,7 @@ private:
   /// The parameter that \p Load, a LdParam, reads, and the offset in it; null: not plain to see.
   std::pair<const ParameterSlot *, uint64_t> parameterOf(const MicroOp &Load) const;
   bool isMultiplied(int Register) const;
+  bool loadAlike(int A, int B) const;
   void findSkippedLoop(unsigned Block, BranchInfo &Info, int Guard) const;
   void findChanges(unsigned Block, BranchInfo &Info, int Guard) const;
   void findDeciders(unsigned Block, BranchInfo &Info, int Predicate, bool Value, bool Joined) const;

@@ -69,6 +69,16 @@ std::vector<GivenWord> Program::givenBehind(int Register) const {
   return Out;
 }
 
+/// Both registers are loaded from the same place behind one pointer, `node->leaf`, before and after it moves on.
+bool Program::loadAlike(int A, int B) const {
+  return llvm::any_of(Writes[size_t(A)], [&](unsigned First) {
+    return Ops[First].Op == Opcode::Ld && llvm::any_of(Writes[size_t(B)], [&](unsigned Second) {
+             const MicroOp &X = Ops[First], &Y = Ops[Second];
+             return Y.Op == Opcode::Ld && X.Mem == Y.Mem && X.Address == Y.Address && X.Offset == Y.Offset && X.Bits == Y.Bits;
+           });
+  });
+}
+
 /// `if (start < end)` before a loop from start to end, `if (state == Alive)` before one that goes on while it is: one side
 /// runs into the loop, the other to where both meet, and both ask of the same loaded data.
 void Program::findSkippedLoop(unsigned Block, BranchInfo &Info, int Guard) const {
@@ -80,7 +90,7 @@ void Program::findSkippedLoop(unsigned Block, BranchInfo &Info, int Guard) const
   const unsigned Side = Meet == Info.Taken ? Info.Next : Info.Taken;
   const std::vector<int> Asked = dataBehind(Guard, /*Converted=*/false);
   auto decides = [&](const std::vector<int> &Loaded) {
-    return llvm::any_of(Asked, [&](int R) { return llvm::is_contained(Loaded, R); });
+    return llvm::any_of(Asked, [&](int R) { return llvm::any_of(Loaded, [&](int L) { return L == R || loadAlike(L, R); }); });
   };
   for (unsigned L = 0; L < C.Loops.size() && !Asked.empty(); ++L) {
     if (C.Loops[L].Parent != C.LoopOf[Block] || !C.dominates(Side, C.Loops[L].Header))

@@ -787,6 +787,30 @@ TEST(Execute, ADescentPartsWhereverItsKeysAre) {
 }
 
 /// A loop goes on while what was loaded says so, and asks it before its first trip.
+/// `while (!nodes[current].leaf) current = nodes[current].child[key > nodes[current].key];`: its first test is loaded by itself.
+TEST(Execute, ADescentIsEnteredThatAsksOfEachNode) {
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+ld.param.u32 %r9, [n];
+mul.wide.u32 %rd2, %r9, 16;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.b32 %r2, [%rd3];
+setp.ne.b32 %p1, %r2, 0;
+@%p1 bra END;
+DOWN: ld.global.f32 %f1, [%rd3+4];
+setp.gt.f32 %p2, %f1, 0f3F800000;
+selp.b64 %rd4, 8, 12, %p2;
+add.s64 %rd5, %rd3, %rd4;
+ld.global.b32 %r3, [%rd5];
+mul.wide.u32 %rd6, %r3, 16;
+add.s64 %rd3, %rd1, %rd6;
+ld.global.b32 %r4, [%rd3];
+setp.eq.b32 %p3, %r4, 0;
+@%p3 bra DOWN;
+END: ret;)");
+  for (unsigned Warp = 0; Warp < 8; ++Warp)
+    EXPECT_GT(K.run({}, 3, Warp).Loops[0].True, 1) << Warp;
+}
+
 TEST(Execute, ALoopIsEnteredThatGoesOnAsData) {
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
 mov.u32 %r1, %tid.x;
