@@ -460,6 +460,8 @@ TEST(HostFills, knowWhichRecordsTheHostLaysOutInSpace) {
   EXPECT_TRUE(lies(Place, "number[y * 20 + x]", Numbers));
   EXPECT_FALSE(lies(Place, "number[y * 20 + x]", Numbers + "for (int i = 0; i < n; ++i) { int j = rand() % (i + 1), t = number[i]; number[i] = number[j]; number[j] = t; } ")) << "shuffled";
   EXPECT_FALSE(lies(Place, "rand() % n")) << "anywhere";
+  const std::string Scattered = Numbers + "std::vector<int> place(n); for (int i = 0; i < n; ++i) place[rand() % n] = i; ";
+  EXPECT_FALSE(lies("e.at.x = place[y * 20 + x] % 50; e.at.y = place[y * 20 + x] / 50;", "y * 20 + x", Scattered)) << "written in no order";
   Program P = programOf(Head + std::string(R"(
     struct Dot { float x, y; };
     __global__ void k(const Dot *p, float *o) { o[0] = p[3].x; }
