@@ -87,6 +87,9 @@ struct Candidate {
 /// little more. Local: a thread's are near its own number.
 enum class IndexOrder { Random, Sorted, Local };
 
+/// How records lie whose places in space kernels make indices of.
+enum class SpatialOrder { Unknown, Lattice, Random };
+
 /// How much lies behind a pointer, in bytes; 0: not known.
 struct Extent {
   uint64_t Bytes = 0, ElementBytes = 0;
@@ -125,7 +128,7 @@ struct Launch {
   std::map<std::string, ConstantSymbol> Symbols; ///< all of the program's, by name as in PTX
   std::vector<IndexOrder> Orders;                ///< of the integers behind pointers, by parameter; fewer: random
   std::vector<std::vector<Fill>> Fills;          ///< of the integers behind pointers, by parameter; fewer: not known
-  bool OnLattice = false;                        ///< records behind its pointers lie in the order of their places in space
+  SpatialOrder Places = SpatialOrder::Unknown;   ///< how the records behind its pointers lie in space
   std::vector<Extent> Extents;                   ///< of arrays, by parameter; fewer: not known
   std::optional<double> BodyProbability;         ///< of the body of an `if` on loaded data, per lane
   double Calls = 1;

@@ -1,8 +1,8 @@
 #include "analysis/program/HostFills.h"
 
 #include "analysis/program/ArrayFills.h"
-#include "analysis/program/Lattice.h"
 #include "analysis/program/OriginFills.h"
+#include "analysis/program/SpatialOrder.h"
 
 #include "clang/AST/ExprCXX.h"
 
@@ -114,7 +114,7 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
   const FunctionDecl *Callee = Call->getDirectCallee(), *Definition = nullptr;
   if (!Callee || !Callee->hasBody(Definition))
     return;
-  std::string Names, Guessed, Drawn, Below, Ranged, Mean, First, InSpace;
+  std::string Names, Guessed, Drawn, Below, Ranged, Mean, First, InSpace, Anywhere;
   auto addTo = [](std::string &List, const std::string &More) { List += (List.empty() || More.empty() ? "" : ", ") + More; };
   for (unsigned I = 0; I < std::min(Call->getNumArgs(), Definition->getNumParams()); ++I)
     for (const GivenPointer &Given : givenPointers(Definition->getParamDecl(I), Call->getArg(I), Host, Facts, Context)) {
@@ -124,9 +124,10 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
       if (!Fills.empty())
         addTo(Names, Name);
       const ValueDecl *Source = sourceOf(Given.Array, Host);
-      if (Source && liesOnLattice(Source, Host, Values, Facts, Context)) {
-        Site.L.OnLattice = true;
-        addTo(InSpace, Name);
+      switch (Source ? spatialOrder(Source, P->getType()->getPointeeType(), Host, Values, Facts, Context) : SpatialOrder::Unknown) {
+      case SpatialOrder::Lattice: addTo(InSpace, Name); break;
+      case SpatialOrder::Random: addTo(Anywhere, Name); break;
+      case SpatialOrder::Unknown: break;
       }
       addTo(Guessed, addFillsByOrigin(P, IndexOrigin::Counted, Fills, Host, Values, Facts, Context));
       if (std::optional<Fill> One = Source && Fills.empty() ? fillOfPlainArray(P, Source, Host, Values, Facts, Context) : std::nullopt) {
@@ -150,6 +151,10 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
     Site.L.Notes.push_back("integers of " + Names + " are as the host writes them");
   if (!InSpace.empty())
     Site.L.Notes.push_back("records of " + InSpace + " lie in the order of their places in space, as the host's loops lay them out");
+  if (!Anywhere.empty())
+    Site.L.Notes.push_back("records of " + Anywhere + " lie in no order in space, as the host draws their places");
+  if (InSpace.empty() != Anywhere.empty()) // which of both the indices are made of is not known
+    Site.L.Places = Anywhere.empty() ? SpatialOrder::Lattice : SpatialOrder::Random;
   if (!Guessed.empty())
     Site.L.Notes.push_back("integers in " + Guessed + " lie as near each other as the loops that make them say");
   if (!Drawn.empty())

@@ -2,6 +2,7 @@
 
 #include "analysis/program/Around.h"
 #include "analysis/program/FunctionVisitor.h"
+#include "analysis/program/Placing.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -84,6 +85,12 @@ public:
     return true;
   }
 
+  bool VisitCastExpr(CastExpr *C) override {
+    if (!skip() && onDevice() && C->getCastKind() == CK_FloatingToIntegral)
+      collectPlacing(C->getSubExpr(), Facts, Out.Placing);
+    return true;
+  }
+
   /// `P p = {i, i + 1};`: an object that is stored as a whole later.
   bool VisitVarDecl(VarDecl *V) override {
     if (!skip() && onHost() && V->isLocalVarDecl() && V->getType()->isRecordType() && !isContainer(V->getType()) && V->getInit()) {
@@ -120,6 +127,9 @@ private:
   /// What it is given by pointer, and numbers by reference. Members are written by name where that happens.
   void deviceCall(const CallExpr *C) {
     const FunctionDecl *F = C->getDirectCallee();
+    if (const llvm::StringRef Name = identifierOf(F); Name.starts_with("__float2") || Name.starts_with("__double2") || Name.ends_with("rint") || Name.ends_with("rintf"))
+      for (const Expr *A : C->arguments()) // to an integer
+        collectPlacing(A, Facts, Out.Placing);
     const unsigned First = isa<CXXOperatorCallExpr>(C) && F && isa<CXXMethodDecl>(F) ? 1 : 0;
     for (unsigned I = First; I < C->getNumArgs(); ++I) {
       const Expr *A = C->getArg(I);

@@ -42,6 +42,8 @@ struct HostWrites {
   /// Members that device code writes, and parameters of kernels through which it does.
   std::set<const clang::ValueDecl *> DeviceWrites;
   std::set<const clang::RecordDecl *> DeviceRecords; ///< whole ones
+  /// Floating-point members of which device code makes integers: cells of places.
+  std::set<const clang::FieldDecl *> Placing;
 };
 
 /// What \p Which, Writes or Reals, has of \p Array, by byte of its elements, also by way of objects that are stored as a whole.

@@ -140,7 +140,8 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
     F.Known.push_back(knownIntegers(Fills));
     F.Scatters |= llvm::any_of(Fills, [](const Fill &One) { return One.Scattered; });
   }
-  F.OnLattice = L.OnLattice;
+  F.OnLattice = L.Places == SpatialOrder::Lattice;
+  F.Scatters |= L.Places == SpatialOrder::Random;
   F.BodyProbability = L.BodyProbability;
   return Out;
 }

@@ -442,14 +442,16 @@ TEST(HostFills, ofFlagsAreMostlyAsTheHostBeginsWithThem) {
 }
 
 TEST(HostFills, knowWhichRecordsTheHostLaysOutInSpace) {
-  const std::string Dot = "struct Dot { float3 at; float mass; };\n" + std::string("__global__ void k(E *p, float *o) { o[0] = p[3].at.x; }\n");
-  const std::string Types = "struct float3 { float x, y, z; }; static float3 make_float3(float x, float y, float z) { return {x, y, z}; }\n"
+  const std::string Dot = "struct Dot { float3 at; float mass; };\n" + std::string("__device__ int cellOf(float3 v) { return (int)v.x + 100 * (int)floorf(v.y); }\n"
+                          "__global__ void k(E *p, float *o) { o[cellOf(p[3].at)] = p[3].mass; }\n");
+  const std::string Types = "extern \"C\" __device__ float floorf(float);\nstruct float3 { float x, y, z; }; static float3 make_float3(float x, float y, float z) { return {x, y, z}; }\n"
                             "static unsigned state; static float uni() { state = state * 747796405u + 1; return (state >> 8) / 16777216.0f; }\n"
                             "static float between(float low, float high) { return low + (high - low) * uni(); }\n";
-  auto lies = [&](const std::string &Body, const std::string &Place = "y * 20 + x", const std::string &Before = "") {
+  auto places = [&](const std::string &Body, const std::string &Place = "y * 20 + x", const std::string &Before = "") {
     const std::string Rows = Before + "for (int y = 0; y < 50; ++y) for (int x = 0; x < 20; ++x) { E &e = h[" + Place + "]; " + Body + " }";
-    return launchOf(Rows, "struct Dot", Types + Dot).OnLattice;
+    return launchOf(Rows, "struct Dot", Types + Dot).Places;
   };
+  auto lies = [&](const std::string &Body, const std::string &Place = "y * 20 + x", const std::string &Before = "") { return places(Body, Place, Before) == SpatialOrder::Lattice; };
   EXPECT_TRUE(lies("e.at.x = x + 0.5f; e.at.y = 0.1f * y;"));
   EXPECT_TRUE(lies("e.at = make_float3(x + 0.2f * uni(), 3 * y - 1 + between(-2.0f, 2.0f), uni()); e.mass = uni();"));
   EXPECT_TRUE(lies("E one; one.at = {x * 0.01f + 0.01f * uni(), y * 0.01f, 0}; e = one;"));
@@ -460,11 +462,14 @@ TEST(HostFills, knowWhichRecordsTheHostLaysOutInSpace) {
   EXPECT_TRUE(lies(Place, "number[y * 20 + x]", Numbers));
   EXPECT_FALSE(lies(Place, "number[y * 20 + x]", Numbers + "for (int i = 0; i < n; ++i) { int j = rand() % (i + 1), t = number[i]; number[i] = number[j]; number[j] = t; } ")) << "shuffled";
   EXPECT_FALSE(lies(Place, "rand() % n")) << "anywhere";
+  EXPECT_EQ(places("e.at = {50 * uni(), 20 * uni(), 0};"), SpatialOrder::Random);
+  EXPECT_EQ(places("e.at = make_float3(between(0, 50), x, 0);"), SpatialOrder::Unknown) << "some of both";
+  EXPECT_EQ(places("e.at = {0, 0, uni()}; e.mass = 7 * uni();"), SpatialOrder::Unknown) << "nobody makes cells of these";
   const std::string Scattered = Numbers + "std::vector<int> place(n); for (int i = 0; i < n; ++i) place[rand() % n] = i; ";
   EXPECT_FALSE(lies("e.at.x = place[y * 20 + x] % 50; e.at.y = place[y * 20 + x] / 50;", "y * 20 + x", Scattered)) << "written in no order";
   Program P = programOf(Head + std::string(R"(
     struct Dot { float x, y; };
-    __global__ void k(const Dot *p, float *o) { o[0] = p[3].x; }
+    __global__ void k(const Dot *p, float *o) { o[(int)p[3].x + (int)p[3].y] = 1; }
     static void lay(Dot *h, int *number, int n) {
       for (int i = 0; i < n; ++i) number[i] = i;
       for (int i = 0; i < n; ++i) { int j = rand() % (i + 1), t = number[i]; number[i] = number[j]; number[j] = t; }
@@ -481,13 +486,13 @@ TEST(HostFills, knowWhichRecordsTheHostLaysOutInSpace) {
       k<<<4, 256>>>(d, o);
     })"));
   ASSERT_EQ(P.Launches.size(), 1u);
-  EXPECT_FALSE(P.Launches[0].OnLattice) << "shuffled in a function";
+  EXPECT_EQ(P.Launches[0].Places, SpatialOrder::Unknown) << "shuffled in a function";
 }
 
 TEST(HostFills, endWhereRecordsAreExchanged) {
   const Launch L = launchOf("E a{1}, b{2}; for (int i = 0; i < n; ++i) { E t = a; a = b; b = t; h[i] = a; }", "struct Dot { float x; int on; }",
                             "__global__ void k(E *p, float *o) { if (p[3].on) return; p[3].on = 1; o[0] = p[3].x; }");
-  EXPECT_FALSE(L.OnLattice);
+  EXPECT_EQ(L.Places, SpatialOrder::Unknown);
 }
 
 TEST(HostFills, ofPlainArraysLieNearTheirPlaceToo) {
