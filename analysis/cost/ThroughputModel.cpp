@@ -273,7 +273,10 @@ static KernelCost costAsGiven(const ptx::Module &M, const Code &Kernel, const Ke
 }
 
 /// Some of \p K's accesses follow loaded indices, and nobody says how these lie.
-static bool guessesIndices(const KernelCost &K, const ptx::LaunchFacts &Facts) {
+static bool guessesIndices(const KernelCost &K, const Code &Kernel, const ptx::LaunchFacts &Facts) {
+  const ptx::WarpExecutor &E = Kernel.Executor;
+  if (Facts.PlacesAtRandom && E.makesSubscriptsOfReals() && !E.elementsLieByRuns()) // nor has anybody sorted them
+    return false;
   return Facts.Orders.empty() && !Facts.Scatters && any_of(K.Accesses, [](const AccessCost &A) { return A.Indirect; });
 }
 
@@ -282,7 +285,7 @@ KernelCost throughputCost(const ptx::Module &M, const ptx::Function &F, const Ke
   const Code Kernel(F);
   bool Walks = false;
   KernelCost K = costAsGiven(M, Kernel, L, G, Cfg, Walks);
-  if (!guessesIndices(K, L.Facts) || Walks) // no order leads from threads to where walks are
+  if (!guessesIndices(K, Kernel, L.Facts) || Walks) // no order leads from threads to where walks are
     return K;
   // Nobody says how the indices lie. The geometric mean of both extremes weighs
   // how much a layout gains in one against how much it loses in the other.

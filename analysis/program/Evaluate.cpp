@@ -156,6 +156,22 @@ std::optional<Estimate> Evaluator::inCalls(const Expr *E, llvm::ArrayRef<const E
   return inCalls(E, Calls.drop_back(), In.into(F, Arguments, Object));
 }
 
+/// `argc > 1 ? atof(argv[1]) : 4.2`: the arm that is known, where nobody knows which one is taken.
+template <typename T> std::optional<EstimateOf<T>> Evaluator::choice(const ConditionalOperator *C, Frame In) const {
+  if (std::optional<Estimate> Condition = integer(C->getCond(), In.deeper())) {
+    std::optional<EstimateOf<T>> Arm = value<T>(Condition->Value ? C->getTrueExpr() : C->getFalseExpr(), In.deeper());
+    if (Arm)
+      Arm->Assumed |= Condition->Assumed;
+    return Arm;
+  }
+  std::optional<EstimateOf<T>> Value = value<T>(C->getTrueExpr(), In.deeper());
+  if (!Value)
+    Value = value<T>(C->getFalseExpr(), In.deeper());
+  if (Value)
+    Value->Assumed = true;
+  return Value;
+}
+
 std::optional<RealEstimate> Evaluator::real(const Expr *E, Frame In) const {
   if (In.Depth > MaxDepth || E->isValueDependent())
     return std::nullopt;
@@ -182,6 +198,8 @@ std::optional<RealEstimate> Evaluator::real(const Expr *E, Frame In) const {
     return member<double>(M, In);
   if (const ArraySubscriptExpr *Of = dyn_cast<ArraySubscriptExpr>(E))
     return arrayElement<double>(Of, In);
+  if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E))
+    return choice<double>(C, In);
   if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_Minus) {
     std::optional<RealEstimate> Of = real(U->getSubExpr(), In.deeper());
     return Of ? std::optional(RealEstimate{-Of->Value, Of->Assumed}) : std::nullopt;
@@ -284,20 +302,8 @@ std::optional<Estimate> Evaluator::integer(const Expr *E, Frame In) const {
     std::optional<Estimate> Size = dimension(M, In);
     return Size ? Size : member<int64_t>(M, In);
   }
-  if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E)) {
-    if (std::optional<Estimate> Condition = integer(C->getCond(), In.deeper())) {
-      std::optional<Estimate> Arm = integer(Condition->Value ? C->getTrueExpr() : C->getFalseExpr(), In.deeper());
-      if (Arm)
-        Arm->Assumed |= Condition->Assumed;
-      return Arm;
-    }
-    std::optional<Estimate> Value = integer(C->getTrueExpr(), In.deeper());
-    if (!Value)
-      Value = integer(C->getFalseExpr(), In.deeper());
-    if (Value)
-      Value->Assumed = true;
-    return Value;
-  }
+  if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E))
+    return choice<int64_t>(C, In);
   if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
     if (B->isCommaOp() || B->getOpcode() == BO_Assign) // rows = columns = 4
       return integer(B->getRHS(), In.deeper());

@@ -176,6 +176,7 @@ private:
   };
   std::vector<ContainerName> namesOf(const clang::ValueDecl *Container) const;
   std::optional<Estimate> resizedTo(const clang::ValueDecl *D, std::optional<Estimate> Size, Frame In) const;
+  template <typename T> std::optional<EstimateOf<T>> choice(const clang::ConditionalOperator *C, Frame In) const;
   /// min and max, rounding to integers, and functions that compute what they return at their end.
   template <typename T> std::optional<EstimateOf<T>> call(const clang::CallExpr *C, Frame In) const;
   // Dimensions.cpp

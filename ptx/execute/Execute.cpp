@@ -13,6 +13,8 @@ WarpExecutor::WarpExecutor(WarpExecutor &&) noexcept = default;
 
 bool WarpExecutor::elementsLieByRuns() const { return P->ElementsLieByRuns; }
 
+bool WarpExecutor::makesSubscriptsOfReals() const { return P->MakesSubscriptsOfReals; }
+
 WarpTrace WarpExecutor::run(const LaunchFacts &L, Dim3 BlockIndex, unsigned Number, const ExecuteLimits &Limits) const {
   constexpr uint64_t Usual = 256;
   std::vector<Request> Requests;

@@ -109,6 +109,8 @@ struct LaunchFacts {
   bool Scatters = false;
   /// Records lie in the order of their places in space, so that data that are not known are LocalData.
   bool OnLattice = false;
+  /// They lie in no order there, and subscripts that are made of their places are as random.
+  bool PlacesAtRandom = false;
   /// That a lane runs the body of a branch that data decides; none: as compared.
   std::optional<double> BodyProbability;
 };
@@ -192,6 +194,9 @@ public:
   /// The function goes through runs, of a cell, of the array that its threads' own elements are in, and which run that is
   /// says the element: the elements lie in the order of the runs.
   bool elementsLieByRuns() const;
+
+  /// It makes subscripts of floating-point numbers: cells of places.
+  bool makesSubscriptsOfReals() const;
 
 private:
   std::unique_ptr<const Program> P;

@@ -167,3 +167,11 @@ bool Program::isMultiplied(int Register) const {
   }
   return false;
 }
+
+void Program::findSubscriptsOfReals() {
+  MakesSubscriptsOfReals = llvm::any_of(Ops, [&](const MicroOp &Op) {
+    return Op.Mem == Space::Global && Op.Address >= 0 && llvm::any_of(registersBehind(Op.Address), [&](int R) {
+             return llvm::any_of(Writes[size_t(R)], [&](unsigned At) { return Ops[At].Op == Opcode::Cvt && Ops[At].SrcFloat && !Ops[At].Float; });
+           });
+  });
+}

@@ -202,6 +202,7 @@ Program::Program(const Function &F, const ControlFlow &C)
   findReals();
   findSigned();
   findTargets();
+  findSubscriptsOfReals();
   findRuns();
   findTied();
   findOrderByRuns();

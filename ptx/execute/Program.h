@@ -205,7 +205,7 @@ public:
   bool isPlain(const MicroOp &Op) const { return Plain[size_t(&Op - Ops.data())]; }
   /// Per instruction: a comparison of keys by which a descent chooses where it goes on.
   llvm::BitVector Chooses;
-  bool ElementsLieByRuns = false; ///< see WarpExecutor
+  bool ElementsLieByRuns = false, MakesSubscriptsOfReals = false; ///< see WarpExecutor
   std::vector<std::string> Warnings;
 
 private:
@@ -227,6 +227,7 @@ private:
   /// Narrow integers are loaded without a sign: whether they have one, their uses tell.
   void findSigned();
   void findTargets();
+  void findSubscriptsOfReals();
   void findRuns();
   void findTied();
   void findOrderByRuns();

@@ -141,7 +141,7 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
     F.Scatters |= llvm::any_of(Fills, [](const Fill &One) { return One.Scattered; });
   }
   F.OnLattice = L.Places == SpatialOrder::Lattice;
-  F.Scatters |= L.Places == SpatialOrder::Random;
+  F.PlacesAtRandom = L.Places == SpatialOrder::Random;
   F.BodyProbability = L.BodyProbability;
   return Out;
 }

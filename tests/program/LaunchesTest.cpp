@@ -69,6 +69,23 @@ TEST(Launches, knowDim3AndWhatIsUnknown) {
   EXPECT_EQ(L.Notes, (std::vector<std::string>{"argument 'n' is not known"}));
 }
 
+TEST(Launches, aRatioMayComeFromAnArgumentToo) {
+  Program P = programOf(R"(
+    extern "C" double atof(const char *);
+    struct Q { float a; };
+    __global__ void k(Q *p, int n) { p[n].a = 0; }
+    int main(int argc, char **argv) {
+      int variables = argc > 1 ? atoi(argv[1]) : 1000;
+      double ratio = argc > 2 ? atof(argv[2]) : 4.25;
+      int n = (int)(variables * ratio);
+      Q *d;
+      cudaMalloc((void **)&d, n * sizeof(Q));
+      k<<<(n + 255) / 256, 256>>>(d, n);
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  EXPECT_EQ(P.Launches[0].Arguments.at(1), 4250);
+}
+
 TEST(Launches, aConditionWithAKnownDefaultChoosesItsArm) {
   Program P = find(R"(
     int main(int argc, char **argv) {

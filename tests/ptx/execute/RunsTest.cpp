@@ -114,6 +114,8 @@ DONE: ret;
   const Module M2 = parsed(ByElement);
   const Kernel Cells(*M2.find("k"));
   EXPECT_TRUE(WarpExecutor(Cells.F, Cells.C).elementsLieByRuns());
+  EXPECT_TRUE(WarpExecutor(Cells.F, Cells.C).makesSubscriptsOfReals());
+  EXPECT_FALSE(WarpExecutor(K.F, K.C).makesSubscriptsOfReals());
 }
 
 TEST(Runs, OfElementsInTilesAreAsLongAsInTheMean) {
