@@ -8,8 +8,6 @@ using namespace clang;
 
 namespace restride {
 
-static constexpr unsigned MaxCalls = 3;
-
 /// The class whose objects \p C calls; null: a function is called.
 static const CXXRecordDecl *calledClass(const CallExpr *C) {
   const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(C);
@@ -18,31 +16,27 @@ static const CXXRecordDecl *calledClass(const CallExpr *C) {
 
 static llvm::StringRef nameOf(const NamedDecl *D) { return D && D->getDeclName().isIdentifier() ? D->getName() : ""; }
 
-static bool anyDraw(const Stmt *S, unsigned Calls);
-
-static bool drawsAtRandom(const CallExpr *C, unsigned Calls) {
+/// Of a generator or a distribution of a library.
+static bool isLibraryDraw(const Stmt *S) {
+  const CallExpr *C = dyn_cast<CallExpr>(S);
+  if (!C)
+    return false;
   const llvm::StringRef Class = nameOf(calledClass(C));
-  if (Class.ends_with("_distribution") || Class.ends_with("_engine"))
-    return true;
-  const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
-  if (!F)
-    return false;
-  if (llvm::StringSwitch<bool>(nameOf(F)).Cases({"rand", "rand_r", "random", "lrand48", "mrand48", "drand48", "erand48"}, true).Default(false))
-    return true;
-  if (!C->getType()->isArithmeticType() || F->isInStdNamespace())
-    return false;
-  return isGenerator(F) || (Calls < MaxCalls && F->hasBody(Definition) && anyDraw(Definition->getBody(), Calls + 1));
+  return Class.ends_with("_distribution") || Class.ends_with("_engine") ||
+         llvm::StringSwitch<bool>(nameOf(C->getDirectCallee())).Cases({"rand", "rand_r", "random", "lrand48", "mrand48", "drand48", "erand48"}, true).Default(false);
 }
 
-static bool anyDraw(const Stmt *S, unsigned Calls) {
-  if (const CallExpr *C = dyn_cast<CallExpr>(S); C && drawsAtRandom(C, Calls))
+bool drawsAtRandom(const CallExpr *C) {
+  if (isLibraryDraw(C))
     return true;
-  return llvm::any_of(S->children(), [&](const Stmt *Child) { return Child && anyDraw(Child, Calls); });
+  const FunctionDecl *F = C->getDirectCallee();
+  return F && C->getType()->isArithmeticType() && !F->isInStdNamespace() && (isGenerator(F) || anyStatement(F, isLibraryDraw));
 }
 
-bool drawsAtRandom(const CallExpr *C) { return drawsAtRandom(C, 0); }
-
-bool anyDraw(const Stmt *S) { return anyDraw(S, 0); }
+bool anyDraw(const Stmt *S) {
+  const CallExpr *C = dyn_cast<CallExpr>(S);
+  return (C && drawsAtRandom(C)) || llvm::any_of(S->children(), [](const Stmt *Child) { return Child && anyDraw(Child); });
+}
 
 /// What the object that \p C calls was made with: a variable, or one made here.
 static const CXXConstructExpr *madeOf(const CallExpr *C) {

@@ -38,8 +38,7 @@ static bool isOutside(const Expr *E) {
   return !V || !V->hasLocalStorage() || V->getType()->isReferenceType() || V->getType()->isPointerType() || R->refersToEnclosingVariableOrCapture();
 }
 
-/// Whether \p Is holds for a statement of \p F, or of a short function that it calls.
-template <typename FnT> static bool anyStatement(const FunctionDecl *F, FnT Is, unsigned Calls = 0) {
+static bool anyStatement(const FunctionDecl *F, llvm::function_ref<bool(const Stmt *)> Is, unsigned Calls) {
   constexpr unsigned MostCalls = 3, Short = 8;
   const FunctionDecl *Definition = nullptr;
   const CompoundStmt *Body = F && F->hasBody(Definition) ? dyn_cast<CompoundStmt>(Definition->getBody()) : nullptr;
@@ -52,6 +51,8 @@ template <typename FnT> static bool anyStatement(const FunctionDecl *F, FnT Is, 
   };
   return any(Body, any);
 }
+
+bool anyStatement(const FunctionDecl *F, llvm::function_ref<bool(const Stmt *)> Is) { return anyStatement(F, Is, 0); }
 
 const Expr *changedAround(const Stmt *S) {
   const BinaryOperator *B = dyn_cast<BinaryOperator>(S);

@@ -25,6 +25,9 @@ bool onlyReturns(const clang::FunctionDecl *F);
 /// It is computed by its last statement alone, from variables that are initialised once, or change in a loop.
 bool isFormula(const clang::FunctionDecl *F);
 
+/// \p Is holds for a statement or expression of \p F, or of a short function that it calls.
+bool anyStatement(const clang::FunctionDecl *F, llvm::function_ref<bool(const clang::Stmt *)> Is);
+
 /// What the statement or expression \p S itself changes, and is there before and after a call of the function around it;
 /// null: nothing.
 const clang::Expr *changedAround(const clang::Stmt *S);
