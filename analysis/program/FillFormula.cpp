@@ -3,6 +3,7 @@
 #include "analysis/program/PartUse.h"
 #include "analysis/program/Returned.h"
 
+#include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
 #include "clang/Basic/SourceManager.h"
@@ -42,6 +43,25 @@ bool FillFormula::standsInside(SourceLocation L) const {
   return Outermost && !Manager.isBeforeInTranslationUnit(L, Outermost->getBeginLoc()) && !Manager.isBeforeInTranslationUnit(Outermost->getEndLoc(), L);
 }
 
+/// The library copies what it takes by any reference: `std::pair(i, j)`, `cells.emplace_back(i, j)`.
+static bool onlyCopies(const Expr *E) {
+  const CXXConstructExpr *Construct = dyn_cast<CXXConstructExpr>(E);
+  const CallExpr *Call = dyn_cast<CallExpr>(E);
+  const FunctionDecl *F = Construct ? Construct->getConstructor() : Call ? Call->getDirectCallee() : nullptr;
+  if (!F)
+    return false;
+  const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F);
+  if (!(Method ? Method->getParent()->isInStdNamespace() : F->isInStdNamespace()))
+    return false;
+  const ClassTemplateSpecializationDecl *Class = Construct ? dyn_cast<ClassTemplateSpecializationDecl>(Method->getParent()) : nullptr;
+  if (Class && (Class->getName() == "pair" || Class->getName() == "tuple"))
+    return llvm::none_of(Class->getTemplateArgs().asArray(), [](const TemplateArgument &A) {
+      return A.getKind() == TemplateArgument::Type && A.getAsType()->isReferenceType();
+    });
+  const llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
+  return Name.starts_with("emplace") || Name == "make_pair" || Name == "make_tuple";
+}
+
 bool isWritten(const DeclRefExpr *R, ASTContext &Context) {
   if (R->getType().isConstQualified())
     return false;
@@ -50,7 +70,7 @@ bool isWritten(const DeclRefExpr *R, ASTContext &Context) {
     auto Parents = Context.getParents(*Child);
     const Expr *Parent = Parents.empty() ? nullptr : Parents[0].get<Expr>();
     if (!Parent || !isa<ParenExpr>(Parent))
-      return !isa_and_nonnull<ImplicitCastExpr, InitListExpr>(Parent); // a const reference is bound through a cast
+      return !Parent || (!isa<ImplicitCastExpr, InitListExpr>(Parent) && !onlyCopies(Parent)); // a const reference is bound through a cast
     Child = Parent;
   }
 }

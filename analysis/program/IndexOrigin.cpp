@@ -208,20 +208,20 @@ private:
     if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(Base->IgnoreParenImpCasts()); !Array && R)
       Array = R->getDecl();
     const ValueDecl *Of = arrayOf(Base, Facts); // what all calls give a parameter
-    if (!Array || !liesAsMade(Array, Depth) || (Of && Of != Array && !liesAsMade(Of, Depth)))
+    if (!Array || !liesAsMade(Array) || (Of && Of != Array && !liesAsMade(Of)))
       return Origin::Unclear;
     return origin(Index, Depth + 1);
   }
 
   /// Nobody exchanges entries of \p Array, nor writes them where numbers say that are in no order: `place[label[i]] = i`.
-  bool liesAsMade(const ValueDecl *Array, unsigned Depth) {
+  bool liesAsMade(const ValueDecl *Array) {
     if (Host.Shuffled.count(Array))
       return false;
     const auto At = Host.Writes.find(Array);
     if (At == Host.Writes.end() || !Active.insert(Array).second)
       return true;
     const bool Out = llvm::all_of(At->second, [&](const HostWrite &W) {
-      return llvm::all_of(W.Place.Indices, [&](const auto &Index) { return origin(Index.first, Depth + 1) <= Origin::Counted; });
+      return llvm::all_of(W.Place.Indices, [&](const auto &Index) { return origin(Index.first, 0) <= Origin::Counted; }); // each array once
     });
     Active.erase(Array);
     return Out;

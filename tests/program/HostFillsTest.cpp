@@ -8,7 +8,9 @@ static const char *const Head = R"(
 namespace std {
 template <class T> struct vector {
   vector(); vector(size_t); T *data(); const T *data() const; T &operator[](size_t); T *begin(); T *end(); size_t size() const; void push_back(const T &);
+  template <class... A> void emplace_back(A &&...);
 };
+template <class A, class B> struct pair { A first; B second; template <class U, class V> pair(U &&u, V &&v) : first(u), second(v) {} };
 template <class T> void swap(T &, T &);
 template <class T> void sort(T, T);
 template <class T> const T &min(const T &a, const T &b) { return b < a ? b : a; }
@@ -462,6 +464,9 @@ TEST(HostFills, knowWhichRecordsTheHostLaysOutInSpace) {
   EXPECT_TRUE(lies(Place, "number[y * 20 + x]", Numbers));
   EXPECT_FALSE(lies(Place, "number[y * 20 + x]", Numbers + "for (int i = 0; i < n; ++i) { int j = rand() % (i + 1), t = number[i]; number[i] = number[j]; number[j] = t; } ")) << "shuffled";
   EXPECT_FALSE(lies(Place, "rand() % n")) << "anywhere";
+  const std::string Pairs = "std::vector<std::pair<int, int>> quads; ";
+  EXPECT_TRUE(lies(Place + " quads.push_back({x, y});", "y * 20 + x", Pairs)) << "a pair copies what it is made of";
+  EXPECT_TRUE(lies(Place + " quads.emplace_back(x, y);", "y * 20 + x", Pairs));
   EXPECT_EQ(places("e.at = {50 * uni(), 20 * uni(), 0};"), SpatialOrder::Random);
   EXPECT_EQ(places("e.at = make_float3(between(0, 50), x, 0);"), SpatialOrder::Unknown) << "some of both";
   EXPECT_EQ(places("e.at = {0, 0, uni()}; e.mass = 7 * uni();"), SpatialOrder::Unknown) << "nobody makes cells of these";
