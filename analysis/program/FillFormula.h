@@ -50,6 +50,8 @@ private:
   std::optional<Range> drawnRange(const clang::Expr *Real, unsigned Depth);
   std::optional<Range> drawnRangeOf(const clang::BinaryOperator *B, unsigned Depth);
   std::optional<Range> drawnRangeOf(const clang::CallExpr *C, unsigned Depth);
+  /// It is finite, and integers of 64 bits hold it.
+  static bool isBounded(const Range &R);
   std::optional<double> fixedReal(const clang::Expr *E, unsigned Depth);
   /// Adds the integer that \p Real is cut to.
   std::optional<uint32_t> cutShare(const clang::Expr *Real, unsigned Depth);
@@ -71,6 +73,7 @@ private:
   std::set<const clang::VarDecl *> Reals;                ///< and other parameters that vary
   std::set<const clang::ValueDecl *> Changed;            ///< variables and members around it that the function changes: a generator's state
   std::set<const clang::DeclRefExpr *> Followed;         ///< assignments that are taken in their order
+  unsigned Ranges = 0; ///< asked for
   std::map<const clang::VarDecl *, bool> Varying;        ///< local variables that were looked at
   const Evaluator &Values;
   const UnitFacts &Facts;

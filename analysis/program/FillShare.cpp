@@ -13,13 +13,13 @@ using namespace clang;
 
 namespace restride {
 
-static constexpr unsigned MaxDepth = 32;
+static constexpr unsigned MaxDepth = 32, MaxRanges = 512;
+static constexpr double Largest = 0x1p62;
 /// Generators give so many numbers at least: `rand() / (float)RAND_MAX`.
 static constexpr double Fewest = 0x7fff;
 
 std::optional<double> FillFormula::fixedReal(const Expr *E, unsigned Depth) {
   const std::optional<RealEstimate> Known = varies(E, Depth) ? std::nullopt : Values.real(E);
-  constexpr double Largest = 0x1p62;
   return Known && std::abs(Known->Value) < Largest ? std::optional(Known->Value) : std::nullopt;
 }
 
@@ -67,7 +67,7 @@ std::optional<FillFormula::Range> FillFormula::drawnRangeOf(const BinaryOperator
 }
 
 std::optional<FillFormula::Range> FillFormula::drawnRange(const Expr *Real, unsigned Depth) {
-  if (Depth > MaxDepth)
+  if (Depth > MaxDepth || ++Ranges > MaxRanges) // y = x * x; z = y * y; ... asks for x again and again
     return std::nullopt;
   Real = Real->IgnoreParens();
   if (const CastExpr *C = dyn_cast<CastExpr>(Real); C && C->getCastKind() != CK_FloatingToIntegral)
@@ -88,9 +88,11 @@ std::optional<FillFormula::Range> FillFormula::drawnRange(const Expr *Real, unsi
   return B ? drawnRangeOf(B, Depth) : std::nullopt;
 }
 
+bool FillFormula::isBounded(const Range &R) { return std::abs(R.Low) < Largest && std::abs(R.High) < Largest; }
+
 std::optional<uint32_t> FillFormula::cutShare(const Expr *Real, unsigned Depth) {
   const std::optional<Range> Of = drawnRange(Real, Depth);
-  if (!Of)
+  if (!Of || !isBounded(*Of))
     return std::nullopt;
   const double First = std::trunc(Of->Low), Last = Of->High > 0 ? std::ceil(Of->High) - 1 : std::trunc(Of->High);
   const uint32_t Any = push({FillNode::Op::Unknown, 64, true});
@@ -111,7 +113,7 @@ std::optional<uint32_t> FillFormula::shareBelow(const BinaryOperator *B, unsigne
     return std::nullopt;
   for (auto [Drawn, Bound, Swapped] : {std::tuple(B->getLHS(), B->getRHS(), false), std::tuple(B->getRHS(), B->getLHS(), true)}) {
     const std::optional<Range> Of = drawnRange(Drawn, Depth);
-    const std::optional<double> Known = Of && Of->Low < Of->High ? fixedReal(Bound, Depth) : std::nullopt;
+    const std::optional<double> Known = Of && isBounded(*Of) && Of->Low < Of->High ? fixedReal(Bound, Depth) : std::nullopt;
     if (!Known)
       continue;
     const double Less = (*Known - Of->Low) / (Of->High - Of->Low);

@@ -243,6 +243,16 @@ TEST(HostFills, lieBetweenWhatTheyAreDrawnBetween) {
   EXPECT_EQ(drawn("(int)((rand() % 100) / 10.0f)"), Bounds(0, 9));
 }
 
+TEST(HostFills, endWhereWhatIsDrawnHasNoBounds) {
+  std::string Squares = "float x0 = random.between(1, 4);"; // each of them asks twice for the one before
+  for (int I = 1; I < 30; ++I)
+    Squares += " float x" + std::to_string(I) + " = x" + std::to_string(I - 1) + " * x" + std::to_string(I - 1) + ";";
+  const Launch L = launchOf("Random random{3}; for (int i = 0; i < n; ++i) { " + Squares + " h[i] = (int)x29; }", "int", Library);
+  EXPECT_EQ(at(L, 4 * 700), std::nullopt);
+  const Launch Large = launchOf("Random random{3}; for (int i = 0; i < n; ++i) h[i] = (int)(random.between(1, 4) * 1e18f * 1e18f);", "int", Library);
+  EXPECT_TRUE(Large.Fills.at(0).at(0).Shuffled) << "any number";
+}
+
 TEST(HostFills, areTrueAsOftenAsDrawn) {
   auto count = [](const std::string &Value, const std::string &Before) {
     const Launch L = launchOf("auto next = [] { return (float)rand() / 2147483647.0f; }; " + Before + " for (int i = 0; i < n; ++i) h[i] = " + Value + ";", "int", Library);
