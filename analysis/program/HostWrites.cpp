@@ -180,10 +180,18 @@ private:
     std::optional<HostPlace> Place = placeOf(To, Facts, Context);
     if (!Place)
       return;
-    const std::optional<HostPlace> From = placeOf(withoutCasts(withoutCopies(What)), Facts, Context);
-    if (From && From->Array == Place->Array && From->Offset == Place->Offset && !From->Indices.empty()) // swapped by hand
+    if (!isa<MemberExpr>(withoutCasts(To)) && isElementOf(Place->Array, withoutCasts(withoutCopies(What)))) // swapped by hand
       Out.Shuffled.insert(Place->Array);
     value(*Place, What, At, 0);
+  }
+
+  /// \p E is an element of \p Array, and not always the same one.
+  bool isElementOf(const ValueDecl *Array, const Expr *E) const {
+    const std::optional<HostPlace> From = placeOf(E, Facts, Context);
+    return From && From->Array == Array && llvm::any_of(From->Indices, [&](const auto &Index) {
+             Expr::EvalResult Result;
+             return !Index.first->EvaluateAsInt(Result, Context);
+           });
   }
 
   /// Integers that \p What gives to \p Place, field by field.

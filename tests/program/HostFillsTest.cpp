@@ -289,6 +289,14 @@ static Launch contactsOf(const std::string &Host, const std::string &Kernel = "b
   return P.Launches.empty() ? Launch() : P.Launches[0];
 }
 
+TEST(HostFills, areShuffledWhereElementsAreExchangedByHand) {
+  const std::string Loop = "for (int i = 0; i < n; ++i) ", Ordered = Loop + "h[i] = i; ", Records = Loop + "{ h[i].next = i; h[i].x = 1; } ";
+  EXPECT_FALSE(launchOf(Ordered).Fills.at(0).at(0).Shuffled);
+  EXPECT_TRUE(launchOf(Ordered + Loop + "{ int j = rand() % (i + 1), t = h[i]; h[i] = h[j]; h[j] = t; }").Fills.at(0).at(0).Shuffled);
+  EXPECT_TRUE(launchOf(Records + Loop + "{ Q t = h[i]; h[i] = h[n - i - 1]; h[n - i - 1] = t; }", "Q").Fills.at(0).at(0).Shuffled);
+  EXPECT_EQ(at(launchOf(Loop + "{ h[i] = h[0]; h[i].next = i; }", "Q"), 16 * 700), 700) << "copies of one";
+}
+
 TEST(HostFills, doNotKnowHowLargeWhatGrowsIsMeanwhile) {
   const std::string Grow = "for (int k = 0; k < 3; ++k) points.push_back(k);", Fill = "for (int i = 0; i < n; ++i) { h[i] = points.size(); ";
   EXPECT_EQ(at(launchOf("std::vector<int> points; " + Fill + Grow + "}"), 4 * 700), std::nullopt);
