@@ -1,4 +1,6 @@
 #include "analysis/program/Draws.h"
+
+#include "analysis/program/HostPlaces.h"
 #include "analysis/program/Returned.h"
 
 #include "clang/AST/ExprCXX.h"
@@ -14,16 +16,14 @@ static const CXXRecordDecl *calledClass(const CallExpr *C) {
   return O && O->getOperator() == OO_Call ? O->getArg(0)->getType()->getAsCXXRecordDecl() : nullptr;
 }
 
-static llvm::StringRef nameOf(const NamedDecl *D) { return D && D->getDeclName().isIdentifier() ? D->getName() : ""; }
-
 /// Of a generator or a distribution of a library.
 static bool isLibraryDraw(const Stmt *S) {
   const CallExpr *C = dyn_cast<CallExpr>(S);
   if (!C)
     return false;
-  const llvm::StringRef Class = nameOf(calledClass(C));
+  const llvm::StringRef Class = identifierOf(calledClass(C));
   return Class.ends_with("_distribution") || Class.ends_with("_engine") ||
-         llvm::StringSwitch<bool>(nameOf(C->getDirectCallee())).Cases({"rand", "rand_r", "random", "lrand48", "mrand48", "drand48", "erand48"}, true).Default(false);
+         llvm::StringSwitch<bool>(identifierOf(C->getDirectCallee())).Cases({"rand", "rand_r", "random", "lrand48", "mrand48", "drand48", "erand48"}, true).Default(false);
 }
 
 bool drawsAtRandom(const CallExpr *C) {
@@ -56,7 +56,7 @@ static const Expr *given(const CXXConstructExpr *Made, unsigned I) {
 
 std::optional<DrawnBetween> drawnBetween(const CallExpr *C) {
   if (const CXXRecordDecl *Class = calledClass(C); Class && Class->isInStdNamespace()) {
-    const bool IsUniform = nameOf(Class).starts_with("uniform_") && nameOf(Class).ends_with("_distribution");
+    const bool IsUniform = identifierOf(Class).starts_with("uniform_") && identifierOf(Class).ends_with("_distribution");
     const CXXConstructExpr *Made = IsUniform ? madeOf(C) : nullptr;
     const Expr *Low = Made ? given(Made, 0) : nullptr, *High = Made ? given(Made, 1) : nullptr;
     return Low && High ? std::optional(DrawnBetween{Low, High}) : std::nullopt;
@@ -69,7 +69,7 @@ std::optional<DrawnBetween> drawnBetween(const CallExpr *C) {
 }
 
 const Expr *drawnShare(const CallExpr *C) {
-  const CXXConstructExpr *Made = nameOf(calledClass(C)) == "bernoulli_distribution" ? madeOf(C) : nullptr;
+  const CXXConstructExpr *Made = identifierOf(calledClass(C)) == "bernoulli_distribution" ? madeOf(C) : nullptr;
   return Made ? given(Made, 0) : nullptr;
 }
 

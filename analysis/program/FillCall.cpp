@@ -1,5 +1,6 @@
 // Functions of the host that a formula follows.
 
+#include "analysis/program/ContainerSize.h"
 #include "analysis/program/FillFormula.h"
 #include "analysis/program/Returned.h"
 
@@ -21,13 +22,8 @@ static const DeclRefExpr *assignedBy(const Stmt *S, const FunctionDecl *F) {
 
 /// The variable or member that is changed with \p E, or a part of it.
 static const ValueDecl *changedWith(const Expr *E) {
-  E = E->IgnoreParenImpCasts();
-  if (const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(E))
-    return changedWith(S->getBase());
-  if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
-    return M->getMemberDecl();
-  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
-  return R ? R->getDecl() : nullptr;
+  const ArraySubscriptExpr *S = dyn_cast<ArraySubscriptExpr>(E->IgnoreParenImpCasts());
+  return S ? changedWith(S->getBase()) : namedBy(E);
 }
 
 static void collectChanged(const Stmt *S, std::set<const ValueDecl *> &Out) {

@@ -1,5 +1,6 @@
 #include "analysis/program/ContainerSize.h"
 #include "analysis/program/FillFormula.h"
+#include "analysis/program/HostPlaces.h"
 #include "analysis/program/PartUse.h"
 #include "analysis/program/Returned.h"
 
@@ -58,7 +59,7 @@ static bool onlyCopies(const Expr *E) {
     return llvm::none_of(Class->getTemplateArgs().asArray(), [](const TemplateArgument &A) {
       return A.getKind() == TemplateArgument::Type && A.getAsType()->isReferenceType();
     });
-  const llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
+  const llvm::StringRef Name = identifierOf(F);
   return Name.starts_with("emplace") || Name == "make_pair" || Name == "make_tuple";
 }
 

@@ -1,6 +1,7 @@
 // Floating-point numbers of the host that are drawn at random, cut to integers or compared.
 
 #include "analysis/program/FillFormula.h"
+#include "analysis/program/HostPlaces.h"
 
 #include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
@@ -25,9 +26,8 @@ std::optional<double> FillFormula::fixedReal(const Expr *E, unsigned Depth) {
 
 std::optional<FillFormula::Range> FillFormula::drawnRangeOf(const CallExpr *C, unsigned Depth) {
   const FunctionDecl *F = C->getDirectCallee();
-  const llvm::StringRef Name = F && F->getDeclName().isIdentifier() ? F->getName() : "";
   enum class Keeps { Nothing, Shares, Ranges };
-  const Keeps Which = llvm::StringSwitch<Keeps>(Name)
+  const Keeps Which = llvm::StringSwitch<Keeps>(identifierOf(F))
                           .Cases({"sqrt", "sqrtf", "pow", "powf", "fabs", "fabsf"}, Keeps::Shares)
                           .Cases({"floor", "floorf", "ceil", "ceilf", "round", "roundf", "trunc", "truncf"}, Keeps::Ranges)
                           .Default(Keeps::Nothing);

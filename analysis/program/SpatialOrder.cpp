@@ -3,7 +3,6 @@
 #include "analysis/program/IndexOrigin.h"
 
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/RecordLayout.h"
 
 using namespace clang;
 

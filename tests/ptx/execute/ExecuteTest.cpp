@@ -786,7 +786,6 @@ TEST(Execute, ADescentPartsWhereverItsKeysAre) {
   EXPECT_GT(Ends.size(), 24u);
 }
 
-/// A loop goes on while what was loaded says so, and asks it before its first trip.
 /// `while (!nodes[current].leaf) current = nodes[current].child[key > nodes[current].key];`: its first test is loaded by itself.
 TEST(Execute, ADescentIsEnteredThatAsksOfEachNode) {
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
@@ -811,6 +810,7 @@ END: ret;)");
     EXPECT_GT(K.run({}, 3, Warp).Loops[0].True, 1) << Warp;
 }
 
+/// A loop goes on while what was loaded says so, and asks it before its first trip.
 TEST(Execute, ALoopIsEnteredThatGoesOnAsData) {
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
 mov.u32 %r1, %tid.x;
