@@ -200,6 +200,9 @@ void AluUnit::run(const DataIntegers &Data) {
   case Opcode::Bfe:
   case Opcode::Bfi:
     return bitField();
+  case Opcode::Bmsk:
+  case Opcode::Szext:
+    return lowField();
   case Opcode::Popc:
   case Opcode::Clz:
   case Opcode::Brev:

@@ -50,6 +50,21 @@ void AluUnit::bitField() {
   });
 }
 
+/// Masks of, and words cut to, a number of bits that is at most 32 or taken modulo 32.
+void AluUnit::lowField() {
+  const Lanes &A = source(0), &B = source(1);
+  const bool Clamp = Mode(Op.Variant) == Mode::Clamp;
+  auto atMost = [&](uint64_t N) { return Clamp ? std::min<uint64_t>(N, 32) : N & 31; };
+  auto ones = [](uint64_t N) { return (uint64_t(1) << N) - 1; };
+  result([&](unsigned L) {
+    const uint64_t N = atMost(B[L]);
+    if (Op.Op == Opcode::Bmsk)
+      return ones(N) << atMost(A[L]);
+    const uint64_t Low = A[L] & ones(N);
+    return Op.Signed && N ? uint64_t(signExtend(Low, unsigned(N))) : Low;
+  });
+}
+
 void AluUnit::bitCount() {
   const Lanes &A = source(0);
   const unsigned Bits = Op.SrcBits;

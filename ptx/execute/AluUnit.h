@@ -70,6 +70,7 @@ private:
   void minOrMax();
   void shift();
   void bitField();
+  void lowField();
   void bitCount();
   void permute();
   void move();

@@ -81,6 +81,9 @@ static Mode parseMode(const Instruction &I) {
     if (M.contains(".l."))
       return M.contains(".clamp") ? Mode::LeftClamp : Mode::Left;
     return M.contains(".clamp") ? Mode::RightClamp : Mode::Right;
+  case Opcode::Bmsk:
+  case Opcode::Szext:
+    return M.contains(".clamp") ? Mode::Clamp : Mode::None;
   case Opcode::Shfl:
     return M.contains(".up")     ? Mode::Up
            : M.contains(".down") ? Mode::Down

@@ -86,6 +86,7 @@ enum class Mode : uint8_t {
   None,
   Left,
   Right,
+  Clamp,
   LeftClamp,
   RightClamp,
   Up,

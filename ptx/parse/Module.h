@@ -66,6 +66,8 @@ enum class Opcode {
   Bfe,
   Bfi,
   Bfind,
+  Bmsk,
+  Szext,
   Popc,
   Clz,
   Brev,
