@@ -178,7 +178,7 @@ static std::optional<Written> written(const HostWrite &W, const std::vector<cons
   if (!Where)
     return std::nullopt;
   Written Out;
-  Out.Conditional = Where->Conditional;
+  Out.Conditional = Where->Conditional || W.Sometimes;
   Fill &F = Out.F;
   F.Bytes = Context.getTypeSizeInChars(W.Value->getType()).getQuantity();
   F.Shuffled = Shuffled;
@@ -189,6 +189,8 @@ static std::optional<Written> written(const HostWrite &W, const std::vector<cons
   if (!(W.Append ? findAppended(W, Appends, Size, *Where, F, Values, Context) : findStrides(W.Place, *Where, F, Values, Facts, Context)))
     return std::nullopt;
   FillFormula Value(Where->Loops, Where->Outermost, Values, Facts, Context);
+  if (W.Made)
+    Value.enter(W.Made);
   const uint32_t Node = Value.add(W.Value);
   if (Node + 1 != Value.Nodes.size()) // a parameter or the like, computed before
     Value.binary(FillNode::Op::Add, Node, Value.constant(0));
@@ -205,7 +207,7 @@ static std::optional<Written> written(const HostWrite &W, const std::vector<cons
 }
 
 /// Writes of a whole object as those of its integers.
-static std::vector<HostWrite> ofIntegers(const std::vector<HostWrite> &All, const HostWrites &Host) {
+static std::vector<HostWrite> ofIntegers(const std::vector<HostWrite> &All, const HostWrites &Host, ASTContext &Context) {
   std::vector<HostWrite> Out;
   for (const HostWrite &W : All) {
     const DeclRefExpr *Object = W.Value && !W.Value->getType()->isIntegralOrEnumerationType() ? dyn_cast<DeclRefExpr>(W.Value) : nullptr;
@@ -222,6 +224,11 @@ static std::vector<HostWrite> ofIntegers(const std::vector<HostWrite> &All, cons
         One.Place.Array = W.Place.Array;
         One.Place.Offset += W.Place.Offset;
         One.Append = W.Append;
+        if (W.Made) {
+          One.Sometimes = isConditional(Inner.At, Context);
+          One.At = W.At;
+          One.Made = W.Made;
+        }
         One.Place.Indices.insert(One.Place.Indices.end(), W.Place.Indices.begin(), W.Place.Indices.end());
         Out.push_back(std::move(One));
       }
@@ -259,7 +266,7 @@ std::vector<Fill> fillsOf(const ValueDecl *Array, QualType Element, const HostWr
       Appends.push_back(W.Append);
   if (!Appends.empty() && llvm::any_of(At->second, [](const HostWrite &W) { return !W.Append; }))
     return Out;
-  for (HostWrite &W : ofIntegers(At->second, Host))
+  for (HostWrite &W : ofIntegers(At->second, Host, Context))
     ByOffset[W.Place.Offset].push_back(std::move(W));
   for (const auto &[Offset, Here] : ByOffset) {
     const FieldDecl *Member = Record ? memberAt(Record, Offset, Context) : nullptr;

@@ -93,6 +93,27 @@ uint32_t FillFormula::drawn(const CallExpr *C, const DrawnBetween &Between, unsi
   return typed(C->getType(), FillNode::Op::Add, Low, binary(FillNode::Op::Rem, Any, Count));
 }
 
+std::map<const VarDecl *, uint32_t> FillFormula::given(const FunctionDecl *F, llvm::ArrayRef<const Expr *> Arguments, unsigned Depth) {
+  std::map<const VarDecl *, uint32_t> Out;
+  for (unsigned I = 0; I < F->getNumParams() && I < Arguments.size(); ++I)
+    if (const ParmVarDecl *P = F->getParamDecl(I); P->getType().getNonReferenceType()->isIntegralOrEnumerationType())
+      Out[P] = add(Arguments[I], Depth + 1);
+    else if (varies(Arguments[I], Depth))
+      Reals.insert(P);
+  return Out;
+}
+
+void FillFormula::enter(const CallExpr *C) {
+  const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
+  if (!F || !F->hasBody(Definition))
+    return;
+  Parameters = given(Definition, argumentsOf(C), 0);
+  collectChanged(Definition->getBody(), Changed);
+  if (const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F); Method && !Method->getParent()->isLambda())
+    This = objectOf(C);
+  Varying.clear();
+}
+
 uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
   const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
   if (!F)
@@ -119,12 +140,7 @@ uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
   const Expr *Object = Method && !IsLambda ? objectOf(C) : nullptr;
   if (Method && !IsLambda && !Method->isStatic() && (!Object || Method->isVirtual()))
     return unknown(C);
-  std::map<const VarDecl *, uint32_t> Inner;
-  for (unsigned I = 0; I < Definition->getNumParams() && I < Arguments.size(); ++I)
-    if (const ParmVarDecl *P = Definition->getParamDecl(I); P->getType().getNonReferenceType()->isIntegralOrEnumerationType())
-      Inner[P] = add(Arguments[I], Depth + 1);
-    else if (varies(Arguments[I], Depth))
-      Reals.insert(P);
+  std::map<const VarDecl *, uint32_t> Inner = given(Definition, Arguments, Depth);
   std::swap(Parameters, Inner);
   Varying.clear(); // a function's variables follow from its parameters
   if (IsLambda) // sees what is around it

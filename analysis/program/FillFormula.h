@@ -14,6 +14,8 @@ public:
   FillFormula(llvm::ArrayRef<Evaluator::CountedLoop> Loops, const clang::Stmt *Outermost, const Evaluator &Values,
               const UnitFacts &Facts, clang::ASTContext &Context);
 
+  /// What is added from now on stands in the function of \p C, a call of it.
+  void enter(const clang::CallExpr *C);
   /// Adds \p E, an integer. The last node is its value.
   uint32_t add(const clang::Expr *E) { return add(E, 0); }
   uint32_t constant(int64_t Value);
@@ -38,6 +40,8 @@ private:
   uint32_t counted(const clang::DeclRefExpr *R, const clang::VarDecl *V, unsigned Depth);
   // FillCall.cpp
   uint32_t call(const clang::CallExpr *C, unsigned Depth);
+  /// What the parameters of \p F are, and those that vary and are no integers.
+  std::map<const clang::VarDecl *, uint32_t> given(const clang::FunctionDecl *F, llvm::ArrayRef<const clang::Expr *> Arguments, unsigned Depth);
   /// What \p F returns, statement by statement.
   uint32_t follow(const clang::FunctionDecl *F, unsigned Depth);
   uint32_t drawn(const clang::CallExpr *C, const DrawnBetween &Between, unsigned Depth);

@@ -3,9 +3,11 @@
 #include "analysis/program/Around.h"
 #include "analysis/program/FunctionVisitor.h"
 #include "analysis/program/Placing.h"
+#include "analysis/program/Returned.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
+#include "clang/Basic/SourceManager.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace clang;
@@ -44,6 +46,7 @@ class WriteVisitor : public FunctionVisitor {
 public:
   WriteVisitor(const UnitFacts &Facts, ASTContext &Context) : Facts(Facts), Context(Context) {}
   HostWrites Out;
+  std::map<const ValueDecl *, std::set<const ValueDecl *>> BeginsAs; ///< arrays that are copies of others
 
   bool VisitBinaryOperator(BinaryOperator *B) override {
     if (skip() || !B->isAssignmentOp())
@@ -93,7 +96,11 @@ public:
 
   /// `P p = {i, i + 1};`: an object that is stored as a whole later.
   bool VisitVarDecl(VarDecl *V) override {
-    if (!skip() && onHost() && V->isLocalVarDecl() && V->getType()->isRecordType() && !isContainer(V->getType()) && V->getInit()) {
+    if (skip() || !onHost() || !V->getInit())
+      return true;
+    if (const ValueDecl *Made = V->getType()->isPointerType() || isContainer(V->getType()) ? madeAs(V->getInit()) : nullptr; Made && !V->getType()->isReferenceType())
+      BeginsAs[V].insert(Made);
+    if (V->isLocalVarDecl() && V->getType()->isRecordType() && !isContainer(V->getType())) {
       HostPlace Place;
       Place.Array = V;
       value(Place, V->getInit(), V->getInit(), 0);
@@ -171,9 +178,35 @@ private:
       Out.Writes[Place->Array].push_back({*Place, nullptr, E});
   }
 
+  /// What a function of the program makes and returns: a variable of its own, or `{x, y}`; null: something else.
+  static const Expr *returnedBy(const CallExpr *C) {
+    const FunctionDecl *F = C->getDirectCallee();
+    const Expr *Returned = F && !F->isInStdNamespace() ? lastReturned(F) : nullptr;
+    return Returned && isa<DeclRefExpr, InitListExpr>(withoutCopies(Returned)) ? withoutCopies(Returned) : nullptr;
+  }
+
+  /// The array that a function makes and returns, or of which a container is a copy; null: not plain to see.
+  const ValueDecl *madeAs(const Expr *E) const {
+    E = withoutCopies(E);
+    const CallExpr *C = dyn_cast<CallExpr>(E);
+    if (!C)
+      return isContainer(E->getType()) && isa<DeclRefExpr, MemberExpr>(E) ? arrayOf(E, Facts) : nullptr;
+    const FunctionDecl *F = C->getDirectCallee();
+    if (F && F->isInStdNamespace())
+      return identifierOf(F) == "move" && C->getNumArgs() == 1 ? madeAs(C->getArg(0)) : nullptr;
+    const DeclRefExpr *R = dyn_cast_or_null<DeclRefExpr>(returnedBy(C));
+    const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+    return V && V->isLocalVarDecl() ? V : nullptr;
+  }
+
   void assign(const Expr *To, const Expr *What, const Stmt *At) {
-    if (isContainer(To->getType())) {
-      if (const ValueDecl *Array = arrayOf(To, Facts)) // all at once
+    if (isContainer(To->getType())) { // all at once
+      const ValueDecl *Array = arrayOf(To, Facts), *Made = Array ? madeAs(What) : nullptr;
+      const CXXConstructExpr *New = dyn_cast<CXXConstructExpr>(withoutCasts(What));
+      const bool IsEmpty = New && llvm::all_of(New->arguments(), [](const Expr *A) { return A->isDefaultArgument() || A->getType()->isIntegerType(); });
+      if (Made)
+        BeginsAs[Array].insert(Made);
+      else if (Array && !IsEmpty)
         Out.Unclear.insert(Array);
       return;
     }
@@ -199,11 +232,11 @@ private:
     const Expr *E = withoutCopies(What);
     const QualType T = What->getType().getNonReferenceType();
     if (T->isIntegralOrEnumerationType()) {
-      Out.Writes[Place.Array].push_back({Place, What, At, Append});
+      Out.Writes[Place.Array].push_back({Place, What, At, Append, Maker});
       return;
     }
     if (T->isRealFloatingType()) {
-      Out.Reals[Place.Array].push_back({Place, What, At, Append});
+      Out.Reals[Place.Array].push_back({Place, What, At, Append, Maker});
       return;
     }
     const RecordDecl *Record = T->getAsRecordDecl();
@@ -219,11 +252,19 @@ private:
         members(Place, Record, List->inits(), At, Depth);
       return;
     }
-    if (const CallExpr *C = dyn_cast<CallExpr>(E); C && Record && identifierOf(C->getDirectCallee()).starts_with("make_"))
-      return members(Place, Record, {C->getArgs(), C->getNumArgs()}, At, Depth); // make_float3(x, y, z)
+    const CallExpr *C = Record ? dyn_cast<CallExpr>(E) : nullptr;
+    const FunctionDecl *F = C ? C->getDirectCallee() : nullptr;
+    if (F && Context.getSourceManager().isInSystemHeader(F->getLocation()) && identifierOf(F).starts_with("make_")) // make_float3(x, y, z)
+      return members(Place, Record, {C->getArgs(), C->getNumArgs()}, At, Depth);
+    if (const Expr *Made = C && !Maker ? returnedBy(C) : nullptr) {
+      Maker = C;
+      value(Place, Made, At, Depth + 1);
+      Maker = nullptr;
+      return;
+    }
     if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E); R && Record) // p[i] = one
       if (const VarDecl *V = dyn_cast<VarDecl>(R->getDecl()); V && V->isLocalVarDecl())
-        Out.Writes[Place.Array].push_back({Place, R, At, Append});
+        Out.Writes[Place.Array].push_back({Place, R, At, Append, Maker});
   }
 
   /// What the fields of \p Record get, from \p Values.
@@ -314,7 +355,8 @@ private:
 
   const UnitFacts &Facts;
   ASTContext &Context;
-  const Stmt *Append = nullptr; ///< whose argument is looked at
+  const Stmt *Append = nullptr;    ///< whose argument is looked at
+  const CallExpr *Maker = nullptr; ///< of the function whose value is looked at
   std::map<const VarDecl *, const ValueDecl *> CopyOf; ///< records of device code that were assigned to; null: several
 };
 
@@ -349,10 +391,35 @@ std::map<int64_t, std::vector<const HostWrite *>> writesByOffset(const ValueDecl
   return Out;
 }
 
+/// What was written into those that \p Array begins as was written into it, before all else.
+static void inherit(const ValueDecl *Array, std::map<const ValueDecl *, std::set<const ValueDecl *>> &BeginsAs, HostWrites &Host) {
+  const auto At = BeginsAs.find(Array);
+  if (At == BeginsAs.end())
+    return;
+  const std::set<const ValueDecl *> Made = std::move(At->second);
+  BeginsAs.erase(At);
+  for (const ValueDecl *From : Made) {
+    if (From == Array)
+      continue;
+    inherit(From, BeginsAs, Host);
+    for (HostWrites::ByArray HostWrites::*Which : {&HostWrites::Writes, &HostWrites::Reals})
+      if (const auto Writes = (Host.*Which).find(From); Writes != (Host.*Which).end()) {
+        const std::vector<HostWrite> Begin = Writes->second;
+        std::vector<HostWrite> &All = (Host.*Which)[Array];
+        All.insert(All.begin(), Begin.begin(), Begin.end());
+      }
+    for (std::set<const ValueDecl *> HostWrites::*Which : {&HostWrites::Unclear, &HostWrites::Shuffled})
+      if ((Host.*Which).count(From))
+        (Host.*Which).insert(Array);
+  }
+}
+
 HostWrites hostWrites(llvm::ArrayRef<Decl *> Scope, const UnitFacts &Facts, ASTContext &Context) {
   WriteVisitor Visitor(Facts, Context);
   for (Decl *D : Scope)
     Visitor.TraverseDecl(D);
+  while (!Visitor.BeginsAs.empty())
+    inherit(Visitor.BeginsAs.begin()->first, Visitor.BeginsAs, Visitor.Out);
   return std::move(Visitor.Out);
 }
 

@@ -14,6 +14,8 @@ struct HostWrite {
   const clang::Expr *Value = nullptr;
   const clang::Stmt *At = nullptr;     ///< what the loops stand around
   const clang::Stmt *Append = nullptr; ///< the push_back that stores it: at the end, so Place has no index
+  const clang::CallExpr *Made = nullptr; ///< of the function that Value stands in, or which makes the object that it is
+  bool Sometimes = false;                ///< that function does so under a condition
 };
 
 /// A copy to the GPU: of an array, or into one member of each element.

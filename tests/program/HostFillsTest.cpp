@@ -786,3 +786,101 @@ TEST(HostFills, followWhatFunctionsCopyForTheirCallers) {
   EXPECT_EQ(at(P.Launches[0], 4 * 21), 42);
   EXPECT_EQ(at(P.Launches[0], 4 * 21, 1), 63);
 }
+
+TEST(HostFills, followWhatFunctionsMakeForTheirCallers) {
+  auto launchWith = [](const std::string &Functions, const std::string &Make) {
+    Program P = programOf(Head + Functions + R"(
+      __global__ void k(const int *p, const Q *q, float *o) { o[0] = q[p[0]].next; }
+      int main() {
+        const int n = 1000;
+        std::vector<int> a(n);
+        std::vector<Q> b(n);
+        )" + Make + R"(
+        int *d_a;
+        Q *d_b;
+        float *o;
+        cudaMalloc((void **)&d_a, n * sizeof(int));
+        cudaMalloc((void **)&d_b, n * sizeof(Q));
+        cudaMalloc((void **)&o, n * sizeof(float));
+        cudaMemcpy(d_a, a.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+        cudaMemcpy(d_b, b.data(), n * sizeof(Q), cudaMemcpyHostToDevice);
+        k<<<4, 256>>>(d_a, d_b, o);
+      })");
+    EXPECT_EQ(P.Launches.size(), 1u);
+    return P.Launches.empty() ? Launch() : P.Launches[0];
+  };
+  const std::string Functions = R"(
+      std::vector<int> twice(int n) { std::vector<int> v(n); for (int i = 0; i < n; ++i) v[i] = 2 * i; return v; }
+      struct Maker {
+        int n;
+        std::vector<Q> records() const { std::vector<Q> v; for (int i = 0; i < n; ++i) { Q q; q.next = 3 * i; v.push_back(q); } return v; }
+      };)";
+  Launch L = launchWith(Functions, "a = twice(n); Maker m{n}; b = m.records();");
+  EXPECT_EQ(at(L, 4 * 21), 42);
+  EXPECT_EQ(at(L, 16 * 21, 1), 63);
+  L = launchWith(Functions, "std::vector<int> first = twice(n); auto other = first; a = other; a[n - 1] = 5;");
+  EXPECT_EQ(at(L, 4 * 21), 42);
+  L = launchWith(Functions, "std::vector<int> c = twice(n); for (int i = 0; i < n; ++i) c[i] = 7; a = twice(n);");
+  EXPECT_EQ(at(L, 4 * 21), 42) << "another array is changed";
+  L = launchWith(Functions, "auto make = [&] { std::vector<int> v(n); for (int i = 0; i < n; ++i) v[i] = n - i; return v; }; a = make();");
+  EXPECT_EQ(at(L, 4 * 21), 979);
+  // What is made in another way, or exchanged by anybody, is not known.
+  EXPECT_FALSE(at(launchWith("std::vector<int> make(int n);", "a = make(n);"), 4 * 21));
+  L = launchWith("std::vector<int> made(int n) { std::vector<int> v(n); for (int i = 0; i < n; ++i) v[i] = i; for (int i = 1; i < n; ++i) std::swap(v[i], v[i / 2]); return v; }",
+                 "a = made(n);");
+  ASSERT_FALSE(L.Fills.empty());
+  ASSERT_FALSE(L.Fills[0].empty());
+  EXPECT_TRUE(L.Fills[0][0].Shuffled);
+}
+
+TEST(HostFills, ofManagedMemoryThatFunctionsMake) {
+  Program P = programOf(std::string(Head) + R"(
+    extern "C" cudaError_t cudaMallocManaged(void **, size_t, unsigned = 1);
+    __global__ void k(const Q *q, float *o) { o[0] = q[0].next; }
+    Q *make(int n) {
+      Q *q;
+      cudaMallocManaged((void **)&q, n * sizeof(Q));
+      for (int i = 0; i < n; ++i) q[i].next = 3 * i;
+      return q;
+    }
+    int main() {
+      const int n = 1000;
+      Q *q = make(n);
+      float *o;
+      cudaMalloc((void **)&o, n * sizeof(float));
+      k<<<4, 256>>>(q, o);
+    })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  EXPECT_EQ(at(P.Launches[0], 16 * 21), 63);
+}
+
+TEST(HostFills, ofRecordsThatFunctionsMake) {
+  auto launchWith = [](const std::string &Make, const std::string &Fill) {
+    Program P = programOf(std::string(Head) + Make + R"(
+      __global__ void k(const Q *q, float *o, int n) { o[n] = q[q[n].next].x; }
+      int main() {
+        const int n = 1000;
+        std::vector<Q> h;
+        )" + Fill + R"(
+        Q *d;
+        float *o;
+        cudaMalloc((void **)&d, n * sizeof(Q));
+        cudaMalloc((void **)&o, n * sizeof(float));
+        cudaMemcpy(d, h.data(), n * sizeof(Q), cudaMemcpyHostToDevice);
+        k<<<4, 256>>>(d, o, n);
+      })");
+    EXPECT_EQ(P.Launches.size(), 1u);
+    return P.Launches.empty() ? Launch() : P.Launches[0];
+  };
+  const std::string Fill = "for (int i = 0; i < n; ++i) h.push_back(made(i, n));";
+  EXPECT_EQ(at(launchWith("Q made(int i, int n) { Q q; q.x = 1; q.next = i + n / 2; return q; }", Fill), 16 * 21), 521);
+  EXPECT_EQ(at(launchWith("Q made(int i, int n) { const int half = n / 2; return {i + half, 1, {0, 0}}; }", Fill), 16 * 21), 521);
+  EXPECT_EQ(at(launchWith("struct Maker { int by; Q made(int i) const { return Q{i * by, 1, {0, 0}}; } };",
+                          "h = std::vector<Q>(n); Maker m{3}; for (int i = 0; i < n; ++i) h[i] = m.made(i + 1);"), 16 * 21), 66);
+  Launch L = launchWith("Q made(int i, int n) { Q q; q.x = 1; q.next = rand() % n; return q; }", Fill);
+  ASSERT_FALSE(L.Fills.empty());
+  EXPECT_TRUE(L.Fills[0][0].Scattered);
+  L = launchWith("Q made(int i, int n) { Q q; q.next = i; if (i % 7 == 0) q.next = 0; return q; }", Fill);
+  EXPECT_EQ(at(L, 16 * 21), 21) << "under a condition";
+  EXPECT_FALSE(at(launchWith("Q made(int i, int n);", Fill), 16 * 21));
+}
