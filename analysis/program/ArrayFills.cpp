@@ -125,7 +125,7 @@ static const Stmt *bodyOf(const Stmt *Call, ASTContext &Context) {
 
 /// The same of a push_back, of elements of \p Size bytes: if all of them stand in one loop body, and
 /// nothing else gives it elements.
-static bool findAppended(const HostWrite &W, const std::vector<const Stmt *> &Appends, int64_t Size,
+static bool findAppended(const HostWrite &W, llvm::ArrayRef<const Stmt *> Appends, int64_t Size,
                          const Around &Where, Fill &F, const Evaluator &Values, ASTContext &Context) {
   double Count = double(Appends.size());
   const Stmt *Body = bodyOf(W.Append, Context);
@@ -172,7 +172,7 @@ static bool overlapsItself(const Fill &F) {
 }
 
 /// \p Appends: all push_backs into the array, in the order of the source.
-static std::optional<Written> written(const HostWrite &W, const std::vector<const Stmt *> &Appends, int64_t Size, bool Shuffled,
+static std::optional<Written> written(const HostWrite &W, llvm::ArrayRef<const Stmt *> Appends, int64_t Size, bool Shuffled,
                                       const Evaluator &Values, const UnitFacts &Facts, ASTContext &Context) {
   std::optional<Around> Where = around(W.At, Values, Context);
   if (!Where)
@@ -251,46 +251,79 @@ static const FieldDecl *memberAt(const RecordDecl *R, int64_t Offset, const ASTC
   return nullptr;
 }
 
-std::vector<Fill> fillsOf(const ValueDecl *Array, QualType Element, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts,
-                                 ASTContext &Context) {
-  std::vector<Fill> Out;
-  auto At = Host.Writes.find(Array);
+namespace {
+
+/// What the host writes into an array of records or integers.
+struct ArrayWrites {
+  std::map<int64_t, std::vector<HostWrite>> ByOffset; ///< in an element
+  std::vector<const Stmt *> Appends;                  ///< all push_backs, in the order of the source
+};
+
+} // namespace
+
+/// None: not all that is written is plain to see.
+static std::optional<ArrayWrites> arrayWrites(const ValueDecl *Array, const HostWrites &Host, ASTContext &Context) {
+  const auto At = Host.Writes.find(Array);
   if (At == Host.Writes.end() || Host.Unclear.count(Array))
+    return std::nullopt;
+  ArrayWrites Out;
+  for (const HostWrite &W : At->second)
+    if (W.Append && !llvm::is_contained(Out.Appends, W.Append))
+      Out.Appends.push_back(W.Append);
+  if (!Out.Appends.empty() && llvm::any_of(At->second, [](const HostWrite &W) { return !W.Append; }))
+    return std::nullopt;
+  for (HostWrite &W : ofIntegers(At->second, Host, Context))
+    Out.ByOffset[W.Place.Offset].push_back(std::move(W));
+  return Out;
+}
+
+/// Those of the integer in each element that \p Here writes.
+static std::vector<Fill> fillsOfOne(llvm::ArrayRef<HostWrite> Here, llvm::ArrayRef<const Stmt *> Appends, int64_t Size, bool Shuffled, const Evaluator &Values,
+                                    const UnitFacts &Facts, ASTContext &Context) {
+  std::vector<Fill> Out;
+  if (llvm::any_of(Here, [&](const HostWrite &W) {
+        return !W.Value || (!W.Append && (W.Place.Indices.empty() || W.Place.Indices.back().second != Size));
+      }))
+    return Out;
+  std::vector<Written> All;
+  for (const HostWrite &W : Here)
+    if (std::optional<Written> One = written(W, Appends, Size, Shuffled, Values, Facts, Context); One && One->Times > 1)
+      All.push_back(std::move(*One));
+  // The first that writes a place counts: a loop over all of them before a branch for a few; of two alike the later one.
+  std::reverse(All.begin(), All.end());
+  llvm::stable_sort(All, [](const Written &A, const Written &B) { return std::pair(A.Conditional, -A.Times) < std::pair(B.Conditional, -B.Times); });
+  for (Written &W : All) {
+    if (W.Unknown && !W.Conditional)
+      break; // what was there before is gone
+    if (!W.Unknown)
+      Out.push_back(std::move(W.F));
+  }
+  return Out;
+}
+
+std::vector<Fill> fillsOf(const ValueDecl *Array, QualType Element, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts,
+                          ASTContext &Context) {
+  std::vector<Fill> Out;
+  const std::optional<ArrayWrites> Writes = arrayWrites(Array, Host, Context);
+  if (!Writes)
     return Out;
   const RecordDecl *Record = Element->getAsRecordDecl();
   const int64_t Size = Context.getTypeSizeInChars(Element).getQuantity();
-  std::map<int64_t, std::vector<HostWrite>> ByOffset;
-  std::vector<const Stmt *> Appends;
-  for (const HostWrite &W : At->second)
-    if (W.Append && !llvm::is_contained(Appends, W.Append))
-      Appends.push_back(W.Append);
-  if (!Appends.empty() && llvm::any_of(At->second, [](const HostWrite &W) { return !W.Append; }))
-    return Out;
-  for (HostWrite &W : ofIntegers(At->second, Host, Context))
-    ByOffset[W.Place.Offset].push_back(std::move(W));
-  for (const auto &[Offset, Here] : ByOffset) {
+  for (const auto &[Offset, Here] : Writes->ByOffset) {
     const FieldDecl *Member = Record ? memberAt(Record, Offset, Context) : nullptr;
-    if (Record && (!Member || Host.DeviceWrites.count(Member)))
-      continue;
-    if (llvm::any_of(Here, [&](const HostWrite &W) {
-          return !W.Value || (!W.Append && (W.Place.Indices.empty() || W.Place.Indices.back().second != Size));
-        }))
-      continue;
-    std::vector<Written> All;
-    for (const HostWrite &W : Here)
-      if (std::optional<Written> One = written(W, Appends, Size, Host.Shuffled.count(Array), Values, Facts, Context); One && One->Times > 1)
-        All.push_back(std::move(*One));
-    // The first that writes a place counts: a loop over all of them before a branch for a few; of two alike the later one.
-    std::reverse(All.begin(), All.end());
-    llvm::stable_sort(All, [](const Written &A, const Written &B) { return std::pair(A.Conditional, -A.Times) < std::pair(B.Conditional, -B.Times); });
-    for (Written &W : All) {
-      if (W.Unknown && !W.Conditional)
-        break; // what was there before is gone
-      if (!W.Unknown)
-        Out.push_back(std::move(W.F));
-    }
+    if (!Record || (Member && !Host.DeviceWrites.count(Member)))
+      llvm::append_range(Out, fillsOfOne(Here, Writes->Appends, Size, Host.Shuffled.count(Array), Values, Facts, Context));
   }
   return Out;
+}
+
+std::vector<Fill> firstFillsOf(const ValueDecl *Array, QualType Element, int64_t Offset, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts,
+                               ASTContext &Context) {
+  const std::optional<ArrayWrites> Writes = arrayWrites(Array, Host, Context);
+  const auto Here = Writes ? Writes->ByOffset.find(Offset) : std::map<int64_t, std::vector<HostWrite>>::const_iterator();
+  if (!Writes || Here == Writes->ByOffset.end())
+    return {};
+  return fillsOfOne(Here->second, Writes->Appends, Context.getTypeSizeInChars(Element).getQuantity(), Host.Shuffled.count(Array), Values, Facts, Context);
 }
 
 } // namespace restride

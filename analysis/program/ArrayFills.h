@@ -11,4 +11,8 @@ namespace restride {
 std::vector<Fill> fillsOf(const clang::ValueDecl *Array, clang::QualType Element, const HostWrites &Host, const Evaluator &Values,
                           const UnitFacts &Facts, clang::ASTContext &Context);
 
+/// What it writes into the integer at byte \p Offset of each element, whoever changes that later.
+std::vector<Fill> firstFillsOf(const clang::ValueDecl *Array, clang::QualType Element, int64_t Offset, const HostWrites &Host, const Evaluator &Values,
+                               const UnitFacts &Facts, clang::ASTContext &Context);
+
 } // namespace restride

@@ -137,7 +137,7 @@ void addFills(LaunchSite &Site, const CUDAKernelCallExpr *Call, const HostWrites
       addTo(Below, addFillsByExtent(P, Fills, Facts, Context));
       addTo(Drawn, addFillsByOrigin(P, IndexOrigin::Drawn, Fills, Host, Values, Facts, Context));
       if (Source)
-        addTo(First, addFillsByFirst(P, Source, Fills, Host, Facts, Context));
+        addTo(First, addFillsByFirst(P, Source, Fills, Host, Values, Facts, Context));
       addTo(Mean, addFillsByCount(P, Fills, Host, Values, Facts, Context));
       addTo(Ranged, addFillsByRange(P, Fills, Values, Facts, Context));
       if (Fills.empty())

@@ -1,5 +1,6 @@
 #include "analysis/program/OriginFills.h"
 
+#include "analysis/program/ArrayFills.h"
 #include "analysis/program/Around.h"
 #include "analysis/program/IndexOrigin.h"
 #include "analysis/program/MemberRange.h"
@@ -174,15 +175,35 @@ static std::optional<double> staysAsItBegins(const FieldDecl *F, int64_t First, 
   return First < 0 ? std::optional(0.5) : std::nullopt;
 }
 
-std::string addFillsByFirst(const ValueDecl *P, const ValueDecl *Source, std::vector<Fill> &Known, const HostWrites &Host, const UnitFacts &Facts,
-                            ASTContext &Context) {
+/// Numbers that loops are bounded by, as the host begins with them; none: with zeros, which kernels count up, or nobody can say.
+static std::optional<Fill> countsAsTheyBegin(std::vector<Fill> First) {
+  if (First.empty() || First.front().Shuffled)
+    return std::nullopt;
+  constexpr uint64_t Samples = 64;
+  double Sum = 0;
+  for (uint64_t K = 0; K < Samples; ++K) {
+    std::vector<uint64_t> Trips;
+    for (const FillLoop &L : First.front().Loops)
+      Trips.push_back(L.Trips / Samples * K + L.Trips % Samples * K / Samples);
+    Sum += double(First.front().value(Trips));
+  }
+  return Sum > Samples / 2 && Sum < double(Largest) ? std::optional(std::move(First.front())) : std::nullopt;
+}
+
+std::string addFillsByFirst(const ValueDecl *P, const ValueDecl *Source, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
+                            const UnitFacts &Facts, ASTContext &Context) {
   std::map<int64_t, std::vector<const HostWrite *>> Writes = writesByOffset(Source, Host, &HostWrites::Writes);
   std::string Names;
   forUnknown(P, Known, Context, [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
     const unsigned Key = F->getLocation().getRawEncoding();
-    if (!Host.DeviceWrites.count(F) || Facts.Subscripts.count(Key) || Facts.Bounds.count(Key) || Host.DeviceRecords.count(F->getParent()->getDefinition()))
+    if (!Host.DeviceWrites.count(F) || Host.DeviceRecords.count(F->getParent()->getDefinition()))
       return std::nullopt;
-    const std::optional<int64_t> First = firstOf(Writes[Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity()], Context);
+    const int64_t Offset = Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity();
+    if (Facts.Bounds.count(Key))
+      return countsAsTheyBegin(firstFillsOf(Source, elementBehind(P), Offset, Host, Values, Facts, Context));
+    if (Facts.Subscripts.count(Key))
+      return std::nullopt;
+    const std::optional<int64_t> First = firstOf(Writes[Offset], Context);
     const std::optional<double> Stays = First ? staysAsItBegins(F, *First, Facts, Context) : std::nullopt;
     if (!Stays)
       return std::nullopt;

@@ -23,9 +23,10 @@ std::string addFillsByRange(const clang::ValueDecl *P, std::vector<Fill> &Known,
 std::string addFillsByCount(const clang::ValueDecl *P, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts,
                             clang::ASTContext &Context);
 
-/// The same for flags that the host's \p Source begins with one number, `broken = false`, and kernels change.
-std::string addFillsByFirst(const clang::ValueDecl *P, const clang::ValueDecl *Source, std::vector<Fill> &Known, const HostWrites &Host, const UnitFacts &Facts,
-                            clang::ASTContext &Context);
+/// The same for those that kernels change: flags that the host's \p Source begins with one number, `broken = false`, and
+/// numbers of which loops go so many trips.
+std::string addFillsByFirst(const clang::ValueDecl *P, const clang::ValueDecl *Source, std::vector<Fill> &Known, const HostWrites &Host, const Evaluator &Values,
+                            const UnitFacts &Facts, clang::ASTContext &Context);
 
 /// What stands for the integers of the plain array \p Source, which a kernel finds behind \p P, if they lie near their places.
 std::optional<Fill> fillOfPlainArray(const clang::ValueDecl *P, const clang::ValueDecl *Source, const HostWrites &Host, const Evaluator &Values,

@@ -787,6 +787,22 @@ TEST(HostFills, followWhatFunctionsCopyForTheirCallers) {
   EXPECT_EQ(at(P.Launches[0], 4 * 21, 1), 63);
 }
 
+TEST(HostFills, ofCountsThatKernelsChange) {
+  auto counts = [](const std::string &Fill, const std::string &Kernel) {
+    return launchOf(Fill, "struct { int first, count; float sum; }", "__global__ void k(E *p, float *o) { " + Kernel + " }");
+  };
+  const std::string Down = "E &e = p[3]; int m = e.count; for (int i = m - 1; i >= 0; --i) e.sum += o[i]; e.count = m - 1;";
+  Launch L = counts("for (int i = 0; i < n; ++i) { E e{}; e.count = 4 + rand() % 3; h[i] = e; }", Down);
+  ASSERT_TRUE(at(L, 12 * 7 + 4));
+  EXPECT_TRUE(*at(L, 12 * 7 + 4) >= 4 && *at(L, 12 * 7 + 4) <= 6);
+  EXPECT_EQ(L.Notes.back(), "integers in 'p.count' are as the host begins with them in most records, or in half of them where that is negative, though kernels change some");
+  L = counts("for (int i = 0; i < n; ++i) { h[i].count = 5; }", "E &e = p[3]; for (int i = 0; i < e.count; ++i) e.sum += o[i]; o[e.count - 1] = 0; e.count = 7;");
+  EXPECT_EQ(at(L, 12 * 7 + 4), 5) << "also one that is a subscript";
+  EXPECT_FALSE(at(counts("for (int i = 0; i < n; ++i) { h[i].count = 0; }", Down), 12 * 7 + 4)) << "kernels count them up";
+  EXPECT_FALSE(at(counts("for (int i = 0; i < n; ++i) { h[i].count = rand(); }", Down), 12 * 7 + 4));
+  EXPECT_FALSE(at(counts("for (int i = 0; i < n; ++i) { h[i].count = 5; h[i].count += i; }", Down), 12 * 7 + 4));
+}
+
 TEST(HostFills, followWhatFunctionsMakeForTheirCallers) {
   auto launchWith = [](const std::string &Functions, const std::string &Make) {
     Program P = programOf(Head + Functions + R"(
