@@ -27,17 +27,6 @@ struct BlockWaits {
   DenseMap<unsigned, double> Spread; ///< by instruction, see AccessReuse
 };
 
-/// Of the requests to global memory, those that store.
-double storeShare(const ptx::Function &F, const Sample &S) {
-  double Stores = 0, All = 0;
-  for (auto [I, P] : enumerate(S.PerInstruction)) {
-    const double Requests = P.Sectors > 0 ? S.weight(I) : 0;
-    All += Requests;
-    Stores += F.Body[I].isStore() ? Requests : 0;
-  }
-  return All > 0 ? Stores / All : 0;
-}
-
 class Sm {
 public:
   /// \p Part: of the SM that is simulated.
@@ -46,7 +35,6 @@ public:
         L1(uint64_t(Part * G.L1Bytes) / LineBytes, LineBytes / SectorBytes),
         L2(uint64_t(Part * G.L2ResidentBytes / G.Sms / LineBytes), std::max(1u, unsigned(LineBytes / G.DramGranule))) {
     Out.PerInstruction.resize(F.Body.size());
-    Crowd = std::min(1.0, CrowdAlone + CrowdByStores * storeShare(F, S));
     for (const ptx::Instruction &I : F.Body)
       Splits.push_back((Splits.empty() ? 0 : Splits.back()) + splitsBlock(I));
   }
@@ -235,7 +223,7 @@ private:
     const double Merged = packetsOf(All) / Alone, Full = Lines / Those.size() / G.StoreMergeLines;
     auto share = [&](double Apart) { return Apart + (1 - Apart) * Merged; };
     const double Idle = share(Full > 1 ? 1 : 0);
-    const double Busy = share(std::max(Full > 1 ? 1.0 : 0.0, Crowd * std::clamp((Full * G.Schedulers - MergeAll) / MergeRange, 0.0, 1.0)));
+    const double Busy = share(std::clamp((Full * G.Schedulers - MergeAll) / MergeRange, 0.0, 1.0));
     for (const StoreRequest &S : Those) {
       AccessReuse &A = Out.PerInstruction[S.Instruction];
       A.Packets += S.Packets * Idle;
@@ -253,17 +241,12 @@ private:
   /// warps that store records of 16, 20, 24, 28 and 32 bytes word by word, and nothing else, send 0.1, 0.35, 0.5, 0.75
   /// and 0.9 of their words alone.
   static constexpr double MergeAll = 0.58, MergeRange = 0.75;
-  /// Where L1 is busy with loads too, warps are further apart, and fewer stores come between: those of 28 bytes word by word
-  /// send 1.0 of their words alone with nothing else, 0.8 behind the loads of one record, 0.6 behind those of three, and 0.2
-  /// in a stencil of nine; those of 56 bytes 1.5, 1.3 and 1.1.
-  static constexpr double CrowdAlone = 0.3, CrowdByStores = 1.2;
 
   const ptx::Function &F;
   const Sample &S;
   FillConflicts Conflicts;
   const Gpu &G;
   const double Part;
-  double Crowd = 1; ///< how much of what could come between stores does
   uint64_t GranuleSectors;
   SectorCache L1, L2;
   std::vector<StoreRequest> Stores; ///< of this burst

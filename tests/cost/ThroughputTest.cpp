@@ -343,20 +343,6 @@ TEST(Throughput, StoresPayForEachRequestWhereThePortIsBusy) {
   EXPECT_NEAR(perWarp(storing(8, 32, 4, 4000)), 32, 4);        // other warps are busy elsewhere
 }
 
-TEST(Throughput, FewerStoresComeBetweenWhereL1IsBusyWithLoads) {
-  // Records of 28 bytes word by word, behind the loads of so many. An H200 sends 1.0, 0.8 and 0.6 of the words alone.
-  auto packets = [](unsigned Records) {
-    std::string Text = storing(7, 28, 4), Loads;
-    for (unsigned I = 0; I < 7 * Records; ++I)
-      Loads += "ld.global.f32 %f2, [%rd11+" + std::to_string((I / 7 << 20) * 28 + I % 7 * 4) + "];\nadd.f32 %f1, %f1, %f2;\n";
-    const KernelCost K = scoreOf(Text.insert(Text.find("st.global"), Loads)).Kernels[0];
-    return K.L2Bytes / 32 / (Elements / 32.0) - 28 * Records;
-  };
-  EXPECT_GT(packets(0), 180);
-  EXPECT_LT(packets(1), 0.95 * packets(0));
-  EXPECT_LT(packets(3), 0.75 * packets(0));
-}
-
 TEST(Throughput, StoresWithDivisionsBetweenAreNotMerged) {
   std::string Text = storing(3, 16, 4);
   for (size_t At = Text.find("st.global"), Last = Text.rfind("st.global"); At != Last; Last = Text.rfind("st.global", Last - 1))
