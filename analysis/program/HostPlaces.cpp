@@ -25,6 +25,13 @@ const Expr *withoutCasts(const Expr *E) {
   }
 }
 
+const Expr *withoutCopies(const Expr *E) {
+  E = withoutCasts(E);
+  if (const CXXConstructExpr *C = dyn_cast<CXXConstructExpr>(E); C && C->getNumArgs() == 1)
+    E = withoutCasts(C->getArg(0));
+  return E;
+}
+
 llvm::StringRef identifierOf(const NamedDecl *D) { return D && D->getDeclName().isIdentifier() ? D->getName() : ""; }
 
 static bool isUniquePointer(QualType T) { return identifierOf(T->getAsCXXRecordDecl()) == "unique_ptr"; }

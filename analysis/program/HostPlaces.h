@@ -30,6 +30,9 @@ bool isContainer(clang::QualType T);
 /// \p E without parentheses, casts and temporaries.
 const clang::Expr *withoutCasts(const clang::Expr *E);
 
+/// The record or container that \p E is, or is a copy of.
+const clang::Expr *withoutCopies(const clang::Expr *E);
+
 /// Its name where it is a plain one; else empty, as of operators and null.
 llvm::StringRef identifierOf(const clang::NamedDecl *D);
 

@@ -2,8 +2,8 @@
 
 #include "analysis/program/Around.h"
 #include "analysis/program/FunctionVisitor.h"
+#include "analysis/program/MadeArrays.h"
 #include "analysis/program/Placing.h"
-#include "analysis/program/Returned.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -15,14 +15,6 @@ using namespace clang;
 namespace restride {
 
 static constexpr unsigned MaxDepth = 16;
-
-/// The record that \p E is, or is a copy of.
-static const Expr *withoutCopies(const Expr *E) {
-  E = withoutCasts(E);
-  if (const CXXConstructExpr *C = dyn_cast<CXXConstructExpr>(E); C && C->getNumArgs() == 1)
-    E = withoutCasts(C->getArg(0));
-  return E;
-}
 
 /// The variable that says which element `p[i]` or `*q` is; null: an expression does.
 static const ValueDecl *elementBy(const Expr *E) {
@@ -46,7 +38,7 @@ class WriteVisitor : public FunctionVisitor {
 public:
   WriteVisitor(const UnitFacts &Facts, ASTContext &Context) : Facts(Facts), Context(Context) {}
   HostWrites Out;
-  std::map<const ValueDecl *, std::set<const ValueDecl *>> BeginsAs; ///< arrays that are copies of others
+  MadeArrays Made;
 
   bool VisitBinaryOperator(BinaryOperator *B) override {
     if (skip() || !B->isAssignmentOp())
@@ -98,8 +90,9 @@ public:
   bool VisitVarDecl(VarDecl *V) override {
     if (skip() || !onHost() || !V->getInit())
       return true;
-    if (const ValueDecl *Made = V->getType()->isPointerType() || isContainer(V->getType()) ? madeAs(V->getInit()) : nullptr; Made && !V->getType()->isReferenceType())
-      BeginsAs[V].insert(Made);
+    if (!V->getType()->isReferenceType() && (V->getType()->isPointerType() || isContainer(V->getType())))
+      if (const ValueDecl *From = madeAs(V->getInit(), Facts))
+        Made[V].push_back(From);
     if (V->isLocalVarDecl() && V->getType()->isRecordType() && !isContainer(V->getType())) {
       HostPlace Place;
       Place.Array = V;
@@ -178,34 +171,13 @@ private:
       Out.Writes[Place->Array].push_back({*Place, nullptr, E});
   }
 
-  /// What a function of the program makes and returns: a variable of its own, or `{x, y}`; null: something else.
-  static const Expr *returnedBy(const CallExpr *C) {
-    const FunctionDecl *F = C->getDirectCallee();
-    const Expr *Returned = F && !F->isInStdNamespace() ? lastReturned(F) : nullptr;
-    return Returned && isa<DeclRefExpr, InitListExpr>(withoutCopies(Returned)) ? withoutCopies(Returned) : nullptr;
-  }
-
-  /// The array that a function makes and returns, or of which a container is a copy; null: not plain to see.
-  const ValueDecl *madeAs(const Expr *E) const {
-    E = withoutCopies(E);
-    const CallExpr *C = dyn_cast<CallExpr>(E);
-    if (!C)
-      return isContainer(E->getType()) && isa<DeclRefExpr, MemberExpr>(E) ? arrayOf(E, Facts) : nullptr;
-    const FunctionDecl *F = C->getDirectCallee();
-    if (F && F->isInStdNamespace())
-      return identifierOf(F) == "move" && C->getNumArgs() == 1 ? madeAs(C->getArg(0)) : nullptr;
-    const DeclRefExpr *R = dyn_cast_or_null<DeclRefExpr>(returnedBy(C));
-    const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
-    return V && V->isLocalVarDecl() ? V : nullptr;
-  }
-
   void assign(const Expr *To, const Expr *What, const Stmt *At) {
     if (isContainer(To->getType())) { // all at once
-      const ValueDecl *Array = arrayOf(To, Facts), *Made = Array ? madeAs(What) : nullptr;
+      const ValueDecl *Array = arrayOf(To, Facts), *From = Array ? madeAs(What, Facts) : nullptr;
       const CXXConstructExpr *New = dyn_cast<CXXConstructExpr>(withoutCasts(What));
       const bool IsEmpty = New && llvm::all_of(New->arguments(), [](const Expr *A) { return A->isDefaultArgument() || A->getType()->isIntegerType(); });
-      if (Made)
-        BeginsAs[Array].insert(Made);
+      if (From)
+        Made[Array].push_back(From);
       else if (Array && !IsEmpty)
         Out.Unclear.insert(Array);
       return;
@@ -256,9 +228,9 @@ private:
     const FunctionDecl *F = C ? C->getDirectCallee() : nullptr;
     if (F && Context.getSourceManager().isInSystemHeader(F->getLocation()) && identifierOf(F).starts_with("make_")) // make_float3(x, y, z)
       return members(Place, Record, {C->getArgs(), C->getNumArgs()}, At, Depth);
-    if (const Expr *Made = C && !Maker ? returnedBy(C) : nullptr) {
+    if (const Expr *Returned = C && !Maker ? returnedBy(C) : nullptr) {
       Maker = C;
-      value(Place, Made, At, Depth + 1);
+      value(Place, Returned, At, Depth + 1);
       Maker = nullptr;
       return;
     }
@@ -391,35 +363,11 @@ std::map<int64_t, std::vector<const HostWrite *>> writesByOffset(const ValueDecl
   return Out;
 }
 
-/// What was written into those that \p Array begins as was written into it, before all else.
-static void inherit(const ValueDecl *Array, std::map<const ValueDecl *, std::set<const ValueDecl *>> &BeginsAs, HostWrites &Host) {
-  const auto At = BeginsAs.find(Array);
-  if (At == BeginsAs.end())
-    return;
-  const std::set<const ValueDecl *> Made = std::move(At->second);
-  BeginsAs.erase(At);
-  for (const ValueDecl *From : Made) {
-    if (From == Array)
-      continue;
-    inherit(From, BeginsAs, Host);
-    for (HostWrites::ByArray HostWrites::*Which : {&HostWrites::Writes, &HostWrites::Reals})
-      if (const auto Writes = (Host.*Which).find(From); Writes != (Host.*Which).end()) {
-        const std::vector<HostWrite> Begin = Writes->second;
-        std::vector<HostWrite> &All = (Host.*Which)[Array];
-        All.insert(All.begin(), Begin.begin(), Begin.end());
-      }
-    for (std::set<const ValueDecl *> HostWrites::*Which : {&HostWrites::Unclear, &HostWrites::Shuffled})
-      if ((Host.*Which).count(From))
-        (Host.*Which).insert(Array);
-  }
-}
-
 HostWrites hostWrites(llvm::ArrayRef<Decl *> Scope, const UnitFacts &Facts, ASTContext &Context) {
   WriteVisitor Visitor(Facts, Context);
   for (Decl *D : Scope)
     Visitor.TraverseDecl(D);
-  while (!Visitor.BeginsAs.empty())
-    inherit(Visitor.BeginsAs.begin()->first, Visitor.BeginsAs, Visitor.Out);
+  addWritesOfMade(std::move(Visitor.Made), Visitor.Out);
   return std::move(Visitor.Out);
 }
 
