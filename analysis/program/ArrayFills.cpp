@@ -257,16 +257,20 @@ namespace {
 struct ArrayWrites {
   std::map<int64_t, std::vector<HostWrite>> ByOffset; ///< in an element
   std::vector<const Stmt *> Appends;                  ///< all push_backs, in the order of the source
+  int64_t Size = 0;                                   ///< of an element
+  bool Shuffled = false;
 };
 
 } // namespace
 
 /// None: not all that is written is plain to see.
-static std::optional<ArrayWrites> arrayWrites(const ValueDecl *Array, const HostWrites &Host, ASTContext &Context) {
+static std::optional<ArrayWrites> arrayWrites(const ValueDecl *Array, QualType Element, const HostWrites &Host, ASTContext &Context) {
   const auto At = Host.Writes.find(Array);
   if (At == Host.Writes.end() || Host.Unclear.count(Array))
     return std::nullopt;
   ArrayWrites Out;
+  Out.Size = Context.getTypeSizeInChars(Element).getQuantity();
+  Out.Shuffled = Host.Shuffled.count(Array);
   for (const HostWrite &W : At->second)
     if (W.Append && !llvm::is_contained(Out.Appends, W.Append))
       Out.Appends.push_back(W.Append);
@@ -278,16 +282,16 @@ static std::optional<ArrayWrites> arrayWrites(const ValueDecl *Array, const Host
 }
 
 /// Those of the integer in each element that \p Here writes.
-static std::vector<Fill> fillsOfOne(llvm::ArrayRef<HostWrite> Here, llvm::ArrayRef<const Stmt *> Appends, int64_t Size, bool Shuffled, const Evaluator &Values,
-                                    const UnitFacts &Facts, ASTContext &Context) {
+static std::vector<Fill> fillsOfOne(llvm::ArrayRef<HostWrite> Here, const ArrayWrites &Array, const Evaluator &Values, const UnitFacts &Facts,
+                                    ASTContext &Context) {
   std::vector<Fill> Out;
   if (llvm::any_of(Here, [&](const HostWrite &W) {
-        return !W.Value || (!W.Append && (W.Place.Indices.empty() || W.Place.Indices.back().second != Size));
+        return !W.Value || (!W.Append && (W.Place.Indices.empty() || W.Place.Indices.back().second != Array.Size));
       }))
     return Out;
   std::vector<Written> All;
   for (const HostWrite &W : Here)
-    if (std::optional<Written> One = written(W, Appends, Size, Shuffled, Values, Facts, Context); One && One->Times > 1)
+    if (std::optional<Written> One = written(W, Array.Appends, Array.Size, Array.Shuffled, Values, Facts, Context); One && One->Times > 1)
       All.push_back(std::move(*One));
   // The first that writes a place counts: a loop over all of them before a branch for a few; of two alike the later one.
   std::reverse(All.begin(), All.end());
@@ -304,26 +308,25 @@ static std::vector<Fill> fillsOfOne(llvm::ArrayRef<HostWrite> Here, llvm::ArrayR
 std::vector<Fill> fillsOf(const ValueDecl *Array, QualType Element, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts,
                           ASTContext &Context) {
   std::vector<Fill> Out;
-  const std::optional<ArrayWrites> Writes = arrayWrites(Array, Host, Context);
+  const std::optional<ArrayWrites> Writes = arrayWrites(Array, Element, Host, Context);
   if (!Writes)
     return Out;
   const RecordDecl *Record = Element->getAsRecordDecl();
-  const int64_t Size = Context.getTypeSizeInChars(Element).getQuantity();
   for (const auto &[Offset, Here] : Writes->ByOffset) {
     const FieldDecl *Member = Record ? memberAt(Record, Offset, Context) : nullptr;
     if (!Record || (Member && !Host.DeviceWrites.count(Member)))
-      llvm::append_range(Out, fillsOfOne(Here, Writes->Appends, Size, Host.Shuffled.count(Array), Values, Facts, Context));
+      llvm::append_range(Out, fillsOfOne(Here, *Writes, Values, Facts, Context));
   }
   return Out;
 }
 
 std::vector<Fill> firstFillsOf(const ValueDecl *Array, QualType Element, int64_t Offset, const HostWrites &Host, const Evaluator &Values, const UnitFacts &Facts,
                                ASTContext &Context) {
-  const std::optional<ArrayWrites> Writes = arrayWrites(Array, Host, Context);
-  const auto Here = Writes ? Writes->ByOffset.find(Offset) : std::map<int64_t, std::vector<HostWrite>>::const_iterator();
-  if (!Writes || Here == Writes->ByOffset.end())
+  const std::optional<ArrayWrites> Writes = arrayWrites(Array, Element, Host, Context);
+  if (!Writes)
     return {};
-  return fillsOfOne(Here->second, Writes->Appends, Context.getTypeSizeInChars(Element).getQuantity(), Host.Shuffled.count(Array), Values, Facts, Context);
+  const auto Here = Writes->ByOffset.find(Offset);
+  return Here == Writes->ByOffset.end() ? std::vector<Fill>() : fillsOfOne(Here->second, *Writes, Values, Facts, Context);
 }
 
 } // namespace restride

@@ -103,15 +103,20 @@ std::map<const VarDecl *, uint32_t> FillFormula::given(const FunctionDecl *F, ll
   return Out;
 }
 
-void FillFormula::enter(const CallExpr *C) {
+void FillFormula::enter(const CallExpr *C, unsigned Depth) {
   const FunctionDecl *F = C->getDirectCallee(), *Definition = nullptr;
   if (!F || !F->hasBody(Definition))
     return;
-  Parameters = given(Definition, argumentsOf(C), 0);
+  const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F);
+  const bool IsLambda = Method && Method->getParent()->isLambda();
+  std::map<const VarDecl *, uint32_t> Inner = given(Definition, argumentsOf(C), Depth);
+  if (IsLambda) // sees what is around it
+    Inner.insert(Parameters.begin(), Parameters.end());
+  Parameters = std::move(Inner);
+  Varying.clear(); // a function's variables follow from its parameters
   collectChanged(Definition->getBody(), Changed);
-  if (const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F); Method && !Method->getParent()->isLambda())
-    This = objectOf(C);
-  Varying.clear();
+  if (const Expr *Object = Method && !IsLambda ? objectOf(C) : nullptr)
+    This = Object;
 }
 
 uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
@@ -123,7 +128,6 @@ uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
   if (const Expr *Share = drawnShare(C))
     if (const std::optional<double> Known = fixedReal(Share, Depth))
       return oneIn(*Known);
-  const llvm::ArrayRef<const Expr *> Arguments = argumentsOf(C);
   llvm::StringRef Name = F->getDeclName().isIdentifier() ? F->getName() : "";
   if ((Name == "min" || Name == "max") && C->getNumArgs() == 2) {
     const uint32_t A = add(C->getArg(0), Depth), B = add(C->getArg(1), Depth), Less = binary(FillNode::Op::Less, A, B);
@@ -140,20 +144,16 @@ uint32_t FillFormula::call(const CallExpr *C, unsigned Depth) {
   const Expr *Object = Method && !IsLambda ? objectOf(C) : nullptr;
   if (Method && !IsLambda && !Method->isStatic() && (!Object || Method->isVirtual()))
     return unknown(C);
-  std::map<const VarDecl *, uint32_t> Inner = given(Definition, Arguments, Depth);
-  std::swap(Parameters, Inner);
-  Varying.clear(); // a function's variables follow from its parameters
-  if (IsLambda) // sees what is around it
-    Parameters.insert(Inner.begin(), Inner.end());
+  const std::map<const VarDecl *, uint32_t> ParametersOutside = Parameters;
   const std::set<const ValueDecl *> ChangedOutside = Changed;
-  collectChanged(Definition->getBody(), Changed);
   const Expr *Outer = This;
-  if (Object && !isa<CXXThisExpr>(Object)) // a method that calls another one is of the same object
-    This = Object;
+  enter(C, Depth);
+  if (Object && isa<CXXThisExpr>(Object)) // a method that calls another one is of the same object
+    This = Outer;
   const uint32_t Out = follow(Definition, Depth + 1);
   This = Outer;
   Changed = ChangedOutside;
-  std::swap(Parameters, Inner);
+  Parameters = ParametersOutside;
   Varying.clear();
   return Out;
 }

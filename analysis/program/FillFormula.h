@@ -15,7 +15,7 @@ public:
               const UnitFacts &Facts, clang::ASTContext &Context);
 
   /// What is added from now on stands in the function of \p C, a call of it.
-  void enter(const clang::CallExpr *C);
+  void enter(const clang::CallExpr *C) { enter(C, 0); }
   /// Adds \p E, an integer. The last node is its value.
   uint32_t add(const clang::Expr *E) { return add(E, 0); }
   uint32_t constant(int64_t Value);
@@ -40,6 +40,7 @@ private:
   uint32_t counted(const clang::DeclRefExpr *R, const clang::VarDecl *V, unsigned Depth);
   // FillCall.cpp
   uint32_t call(const clang::CallExpr *C, unsigned Depth);
+  void enter(const clang::CallExpr *C, unsigned Depth);
   /// What the parameters of \p F are, and those that vary and are no integers.
   std::map<const clang::VarDecl *, uint32_t> given(const clang::FunctionDecl *F, llvm::ArrayRef<const clang::Expr *> Arguments, unsigned Depth);
   /// What \p F returns, statement by statement.

@@ -5,6 +5,9 @@
 
 using namespace restride::ptx;
 
+/// A number of bits of a word of 32: at most all, or modulo 32.
+static uint64_t bitsOfWord(uint64_t Count, bool Clamp) { return Clamp ? std::min<uint64_t>(Count, 32) : Count & 31; }
+
 void AluUnit::shift() {
   const Lanes &A = source(0), &B = source(1), &C = source(2);
   const unsigned Bits = Op.Bits;
@@ -20,7 +23,7 @@ void AluUnit::shift() {
   const bool Clamp = M == Mode::LeftClamp || M == Mode::RightClamp;
   const bool Left = M == Mode::Left || M == Mode::LeftClamp;
   result([&](unsigned L) {
-    const uint64_t By = Clamp ? std::min<uint64_t>(C[L], 32) : C[L] & 31;
+    const uint64_t By = bitsOfWord(C[L], Clamp);
     const uint64_t Both = (B[L] << 32) | A[L];
     return Left ? (Both << By) >> 32 : Both >> By;
   });
@@ -54,14 +57,12 @@ void AluUnit::bitField() {
 void AluUnit::lowField() {
   const Lanes &A = source(0), &B = source(1);
   const bool Clamp = Mode(Op.Variant) == Mode::Clamp;
-  auto atMost = [&](uint64_t N) { return Clamp ? std::min<uint64_t>(N, 32) : N & 31; };
-  auto ones = [](uint64_t N) { return (uint64_t(1) << N) - 1; };
   result([&](unsigned L) {
-    const uint64_t N = atMost(B[L]);
+    const unsigned Count = unsigned(bitsOfWord(B[L], Clamp));
     if (Op.Op == Opcode::Bmsk)
-      return ones(N) << atMost(A[L]);
-    const uint64_t Low = A[L] & ones(N);
-    return Op.Signed && N ? uint64_t(signExtend(Low, unsigned(N))) : Low;
+      return lowBits(~uint64_t(0), Count) << bitsOfWord(A[L], Clamp);
+    const uint64_t Low = lowBits(A[L], Count);
+    return Op.Signed ? uint64_t(signExtend(Low, Count)) : Low;
   });
 }
 
