@@ -273,7 +273,7 @@ void Program::decodeLoops() {
     Info.Inductions = inductions(F, C, L);
     Info.Walks = walkOf(F, C, L);
     const bool Decides = Info.Walks && Info.Walks->Decides;
-    if (!Info.Inductions.Test && !Decides)
+    if (!Decides)
       Info.Looks = searchOf(F, C, L);
     Info.Marches = !Info.Inductions.Test && marches(F, C, L);
     unsigned Exits = 0;

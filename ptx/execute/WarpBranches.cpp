@@ -144,11 +144,12 @@ std::optional<double> Warp::appendProbability(const BranchInfo &Info, unsigned L
 
 uint32_t Warp::searchOn(const BranchInfo &Info) const {
   const Search &S = *P.Loops[Info.SearchLoop].Looks;
-  const uint64_t Tests = S.Tests.size(), Trips = Loops.isActive(Info.SearchLoop) ? Loops.trips(Info.SearchLoop) : 0;
+  const uint64_t Trips = Loops.isActive(Info.SearchLoop) ? Loops.trips(Info.SearchLoop) : 0;
   if (Hurry || Trips >= Limits.DataLoopTrips)
     return 0;
-  const uint64_t Place = (std::max<uint64_t>(Trips, 1) - 1) * Tests + Info.SearchPlace;
-  return drawLanes(Info, std::pow(S.goesOn(Place / Tests + 1), 1 / double(Tests)));
+  const uint64_t Tests = (std::max<uint64_t>(Trips, 1) - 1) * S.Tests.size() + Info.SearchPlace; // before this one
+  const double AtAPlace = double(S.Tests.size()) / S.Places;
+  return drawLanes(Info, std::pow(S.goesOn(uint64_t(double(Tests) / AtAPlace) + 1), 1 / AtAPlace));
 }
 
 uint32_t Warp::decided(int Register, bool Value) const {

@@ -1,5 +1,6 @@
 #include "ptx/flow/Search.h"
 
+#include "ptx/flow/Induction.h"
 #include "ptx/flow/LoopWrites.h"
 #include "ptx/flow/Walk.h"
 
@@ -7,6 +8,7 @@
 #include "llvm/ADT/SmallVectorExtras.h"
 
 #include <cmath>
+#include <map>
 
 using namespace llvm;
 
@@ -25,24 +27,30 @@ bool loadsData(const Instruction &I) { return I.isLoad() && I.Mem != Space::Para
 
 class SearchReader {
 public:
-  SearchReader(const Function &F, const ControlFlow &C, const Loop &L) : F(F), C(C), L(L), Writers(writesIn(F, C, L)) { Flag = exitFlag(); }
+  SearchReader(const Function &F, const ControlFlow &C, const Loop &L) : F(F), C(C), L(L), Writers(writesIn(F, C, L)) {
+    if (const std::optional<ExitTest> Test = inductions(F, C, L).Test)
+      Counted = &F.Body[Test->Branch];
+  }
 
   std::optional<Search> run() const {
     Search Out;
-    bool Finds = false;
+    Finds Found;
     const SmallVector<State, 8> Trip = follow(next({L.Header, std::nullopt}));
     for (unsigned B : L.Blocks) {
       const Instruction *Branch = branchOf(B);
-      if (!Branch || (leaves(B) && Branch->Guard == Flag))
+      if (!Branch || Branch == Counted || (leaves(B) && isFlag(Branch->Guard)))
         continue;
       const bool TakenEnds = !goesOn(C.Blocks[B].Succs[0], B, Trip), NextEnds = !goesOn(C.Blocks[B].Succs[1], B, Trip);
       if (TakenEnds == NextEnds || !(leaves(B) || comparesData(Branch->Guard)))
         continue;
       Out.Tests.push_back({B, TakenEnds});
-      Finds |= finds(Branch->Guard, Out.Insert);
+      finds(Branch->Guard, Found);
     }
-    if (!Finds)
+    if (Found.Keys.empty())
       return std::nullopt;
+    Out.Insert = Found.Swaps;
+    for (const auto &[Key, Times] : Found.Keys)
+      Out.Places = std::max(Out.Places, Times);
     sort(Out.Tests, [&](const SearchTest &A, const SearchTest &B) { return C.DomFirst[A.Block] < C.DomFirst[B.Block]; });
     Out.First = first();
     Out.Chain = walkOf(F, C, L).has_value();
@@ -50,7 +58,13 @@ public:
   }
 
 private:
-  using State = std::pair<unsigned, std::optional<bool>>; ///< a block, and the flag before it
+  using FlagValue = std::optional<std::pair<int, bool>>; ///< the flag that was set last, if to what is known
+  using State = std::pair<unsigned, FlagValue>;          ///< a block, and the flag before it
+
+  struct Finds {
+    bool Swaps = false;
+    std::map<std::pair<int, int64_t>, unsigned> Keys; ///< times, by register or value that is compared with
+  };
 
   const Instruction *branchOf(unsigned B) const {
     const Block &Here = C.Blocks[B];
@@ -60,35 +74,37 @@ private:
   bool inside(unsigned B) const { return is_contained(L.Blocks, B); }
   bool leaves(unsigned B) const { return leavesLoop(C, L, B); }
 
-  /// The flag by which the loop is left after the path taken has set it; -1: none.
-  int exitFlag() const {
-    for (unsigned B : L.Blocks)
-      if (const Instruction *Branch = leaves(B) ? branchOf(B) : nullptr)
-        if (auto At = Writers.find(Branch->Guard); At != Writers.end() && At->second.size() > 1)
-          return Branch->Guard;
-    return -1;
+  /// It tells by which path one came: the paths set it, or its opposite. Unrolled trips have one each.
+  bool isFlag(int Register) const {
+    auto At = Writers.find(Register);
+    if (At == Writers.end() || At->second.size() > 1)
+      return At != Writers.end();
+    const Instruction &I = F.Body[At->second.front()];
+    return I.Op == Opcode::Not && I.Src[0].K == Operand::Register && Writers.count(I.Src[0].Reg) && Writers.at(I.Src[0].Reg).size() > 1;
   }
 
-  /// The flag after \p B, where it was \p Before.
-  std::optional<bool> flagAfter(unsigned B, std::optional<bool> Before) const {
+  /// The flag after \p B, where it was \p Now.
+  FlagValue flagAfter(unsigned B, FlagValue Now) const {
     for (unsigned I = C.Blocks[B].Begin; I < C.Blocks[B].End; ++I) {
       const Instruction &Here = F.Body[I];
-      if (none_of(Here.Dest, [&](const Operand &D) { return D.Reg >= 0 && D.Reg == Flag; }))
-        continue;
-      Before = std::nullopt;
-      if (Here.Op == Opcode::Mov && Here.Src.size() == 1 && Here.Src[0].K == Operand::Immediate)
-        Before = Here.Src[0].Imm != 0;
+      const bool Copies = StringRef(Here.Mnemonic).ends_with(".pred") && Here.Dest.size() == 1 && Here.Src.size() == 1 && isFlag(Here.Dest[0].Reg);
+      if (Copies && Here.Op == Opcode::Mov && Here.Src[0].K == Operand::Immediate)
+        Now = {Here.Dest[0].Reg, Here.Src[0].Imm != 0};
+      else if (Copies && Here.Op == Opcode::Not && Now && Here.Src[0].Reg == Now->first)
+        Now = {Here.Dest[0].Reg, !Now->second};
+      else if (Now && any_of(Here.Dest, [&](const Operand &D) { return D.Reg == Now->first; }))
+        Now = std::nullopt;
     }
-    return Before;
+    return Now;
   }
 
   /// Where one goes from \p S, by the flag where that is known.
   SmallVector<State, 2> next(const State &S) const {
-    const std::optional<bool> After = flagAfter(S.first, S.second);
+    const FlagValue After = flagAfter(S.first, S.second);
     const std::vector<unsigned> &Succs = C.Blocks[S.first].Succs;
     const Instruction *Branch = branchOf(S.first);
-    if (Branch && Branch->Guard == Flag && After)
-      return {{Succs[*After != Branch->GuardNegated ? 0 : 1], After}};
+    if (Branch && After && Branch->Guard == After->first)
+      return {{Succs[After->second != Branch->GuardNegated ? 0 : 1], After}};
     return map_to_vector<2>(Succs, [&](unsigned To) { return State(To, After); });
   }
 
@@ -109,7 +125,7 @@ private:
   /// Whether another trip can follow where \p From goes to \p To: not if all ways
   /// from there leave the loop, by the flag as it is set on them and before in the \p Trip.
   bool goesOn(unsigned To, unsigned From, ArrayRef<State> Trip) const {
-    std::optional<bool> Before;
+    FlagValue Before;
     auto At = find_if(Trip, [&](const State &S) { return S.first == From; });
     if (At != Trip.end() && count_if(Trip, [&](const State &S) { return S.first == From; }) == 1)
       Before = At->second;
@@ -143,25 +159,47 @@ private:
     return Out;
   }
 
+  /// A place that follows from \p Register begins anew at the end of a table, as `(slot + 1) % size` does.
+  bool wraps(int Register, unsigned Steps = 0) const {
+    constexpr unsigned MaxSteps = 8;
+    auto At = Steps > MaxSteps ? Writers.end() : Writers.find(Register);
+    return At != Writers.end() && any_of(At->second, [&](unsigned W) {
+      const Instruction &I = F.Body[W];
+      if (I.Op == Opcode::And || I.Op == Opcode::Rem || I.Op == Opcode::Selp)
+        return true;
+      return !I.isMemory() && any_of(I.Src, [&](const Operand &O) { return O.Reg >= 0 && O.Reg != Register && wraps(O.Reg, Steps + 1); });
+    });
+  }
+
   bool comparesData(int Predicate) const {
     const Instruction *Setp = writer(Predicate);
     return Setp && isEquality(*Setp) && any_of(Setp->Src, [&](const Operand &O) { return !sources(O).empty(); });
   }
 
-  bool finds(int Predicate, bool &Swaps, unsigned Depth = 0) const {
+  /// Adds what \p Predicate compares data with that is the same in all trips, or a swap's result with anything.
+  void finds(int Predicate, Finds &Out, unsigned Depth = 0) const {
     const Instruction *Setp = writer(Predicate);
-    if (Setp && (Setp->Op == Opcode::Or || Setp->Op == Opcode::And || Setp->Op == Opcode::Not) && Depth < 8) // found || free
-      return any_of(Setp->Src,
-                    [&](const Operand &O) { return O.K == Operand::Register && finds(O.Reg, Swaps, Depth + 1); });
+    if (Setp && (Setp->Op == Opcode::Or || Setp->Op == Opcode::And || Setp->Op == Opcode::Not) && Depth < 8) { // found || free
+      for (const Operand &O : Setp->Src)
+        if (O.K == Operand::Register)
+          finds(O.Reg, Out, Depth + 1);
+      return;
+    }
     if (!Setp || !isEquality(*Setp))
-      return false;
-    auto Sought = [&](const Operand &Found, const Operand &Key) {
+      return;
+    auto compared = [&](const Operand &Found, const Operand &Key) {
       const SmallVector<const Instruction *, 2> From = sources(Found);
-      if (any_of(From, [](const Instruction *I) { return isSwap(*I); }))
-        return Swaps = true;
-      return !From.empty() && isInvariant(Key);
+      const bool Swap = any_of(From, [](const Instruction *I) { return isSwap(*I); });
+      if (!Swap && (From.empty() || !isInvariant(Key)))
+        return false;
+      if (Counted && none_of(From, [&](const Instruction *I) { return wraps(I->Addr->Reg); }))
+        return false; // element by element of a list
+      Out.Swaps |= Swap;
+      ++Out.Keys[{Key.Reg, Key.K == Operand::Immediate ? Key.Imm : 0}];
+      return true;
     };
-    return Sought(Setp->Src[0], Setp->Src[1]) || Sought(Setp->Src[1], Setp->Src[0]);
+    if (!compared(Setp->Src[0], Setp->Src[1]))
+      compared(Setp->Src[1], Setp->Src[0]);
   }
 
   /// The last branch before the loop, if it compares data and its other side goes where the loop ends.
@@ -198,7 +236,7 @@ private:
   const ControlFlow &C;
   const Loop &L;
   const LoopWrites Writers;
-  int Flag = -1;
+  const Instruction *Counted = nullptr; ///< the branch that leaves the loop by its count
 };
 
 } // namespace

@@ -16,6 +16,8 @@ struct Search {
   /// In the order of a trip. Between such a branch and the loop's exit a flag
   /// may tell what was decided.
   std::vector<SearchTest> Tests;
+  /// That a trip visits, as compilers unroll: so often it compares with the same value.
+  unsigned Places = 1;
   /// The one that stands before the loop, where the compiler has rotated it.
   std::optional<SearchTest> First;
   bool Chain = false;  ///< from link to link, and not from slot to slot
@@ -36,7 +38,8 @@ struct Search {
 
 /// What \p L looks for, if it is left where an integer that it loads equals, or
 /// a compare-and-swap returns, a value that is the same in all trips, or for the
-/// latter any value.
+/// latter any value. Of loops that a count ends, too, only those whose places begin
+/// anew at the end of a table: others go through a list.
 std::optional<Search> searchOf(const Function &F, const ControlFlow &C, const Loop &L);
 
 } // namespace restride::ptx

@@ -59,6 +59,72 @@ DONE: ret;)");
   EXPECT_FALSE(S->First || S->Chain || S->Insert);
 }
 
+/// As ByAFlagThatSaysThatItWasFound for (n = 64; n; n -= 2), with a flag for each of two slots, of which \p Next leads
+/// from one to the other.
+static std::optional<Search> searchInCounted(const std::string &Next) {
+  return searchIn(R"(ld.param.u64 %rd1, [p];
+ld.global.u32 %r9, [%rd1];
+mov.u32 %r1, 7;
+mov.u32 %r8, 64;
+LOOP: mul.wide.s32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r2, [%rd3];
+setp.eq.s32 %p1, %r2, %r9;
+mov.pred %p3, 0;
+@%p1 bra ONE;
+setp.eq.s32 %p2, %r2, 0;
+@%p2 bra ONE;
+)" + Next + R"(
+mov.pred %p3, -1;
+ONE: @%p3 bra NEXT;
+bra DONE;
+NEXT: mul.wide.s32 %rd4, %r1, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.u32 %r3, [%rd5];
+setp.eq.s32 %p4, %r3, %r9;
+mov.pred %p6, 0;
+mov.u32 %r6, 1;
+@%p4 bra TWO;
+setp.eq.s32 %p5, %r3, 0;
+@%p5 bra TWO;
+)" + Next + R"(
+mov.pred %p6, -1;
+mov.u32 %r6, 0;
+TWO: not.pred %p7, %p6;
+@%p7 bra DONE;
+add.s32 %r8, %r8, -2;
+setp.ne.s32 %p8, %r8, 0;
+@%p8 bra LOOP;
+DONE: ret;)");
+}
+
+TEST(Search, OfTwoSlotsATripAsItWasUnrolled) {
+  const std::optional<Search> S = searchInCounted("add.s32 %r4, %r1, 1;\nand.b32 %r1, %r4, 1023;");
+  ASSERT_TRUE(S);
+  EXPECT_EQ(S->Tests.size(), 4u); // that the count ends is none
+  EXPECT_EQ(S->Places, 2u);
+  EXPECT_FALSE(S->First || S->Chain || S->Insert);
+}
+
+TEST(Search, NotOfAListByItsCount) { EXPECT_FALSE(searchInCounted("add.s32 %r1, %r1, 1;")); }
+
+TEST(Search, OfAKeyOfTwoWordsVisitsOnePlaceATrip) {
+  // while (!(p[2 * slot] == a && p[2 * slot + 1] == b)) ++slot;
+  const std::optional<Search> S = searchIn(R"(ld.param.u64 %rd1, [p];
+ld.global.u32 %r8, [%rd1];
+ld.global.u32 %r9, [%rd1+4];
+LOOP: ld.global.u32 %r2, [%rd1];
+ld.global.u32 %r3, [%rd1+4];
+setp.eq.s32 %p1, %r2, %r8;
+setp.eq.s32 %p2, %r3, %r9;
+and.pred %p3, %p1, %p2;
+add.s64 %rd1, %rd1, 8;
+@!%p3 bra LOOP;
+ret;)");
+  ASSERT_TRUE(S);
+  EXPECT_EQ(S->Places, 1u);
+}
+
 TEST(Search, UntilASwapSucceeds) {
   EXPECT_TRUE(search(R"(ld.param.u64 %rd1, [p];
 mov.u32 %r1, 0;
