@@ -140,8 +140,7 @@ static bool findAppended(const HostWrite &W, llvm::ArrayRef<const Stmt *> Append
     Stride *= int64_t(L.Trips);
   }
   F.Begin = uint64_t((llvm::find(Appends, W.Append) - Appends.begin()) * Size + W.Place.Offset);
-  const VarDecl *V = dyn_cast<VarDecl>(W.Place.Array);
-  std::optional<Estimate> Elements = V ? Values.elements(V) : std::nullopt;
+  const std::optional<Estimate> Elements = Values.elements(W.Place.Array);
   return Elements && double(Elements->Value) == Count;
 }
 
