@@ -8,11 +8,12 @@ DramTraffic dramTraffic(const ptx::Function &F, const WarpRunner &Runner, const 
   const uint64_t Blocks = Runner.blocks();
   TouchedRanges Touched(F);
   RandomLines Random(G);
+  const LoopSteps Steps(S.Trace);
   for (uint64_t Block : {uint64_t(0), Blocks / 3, Blocks - 1})
     for (unsigned Warp : {0u, Runner.warpsPerBlock() - 1}) {
       const ptx::WarpTrace T = Runner.run(Block, Warp, Limits);
       const WarpFootprint W = Runner.footprint(T, Block, Warp);
-      Touched.add(W, unseenReach(S.Flow, T, F.Body.size()));
+      Touched.add(W, unseenReach(S.Flow, T, Steps, F.Body.size()));
       Random.add(W);
     }
   return {regularTraffic(F, Runner, S, L1, G, Touched, Launches, Limits),

@@ -35,21 +35,27 @@ const ptx::Request *LoopSteps::firstIn(unsigned Instruction, int Loop, size_t Tr
   return It != Seen.end() && *It < All + End ? *It : nullptr;
 }
 
-std::optional<int64_t> LoopSteps::step(unsigned Instruction, int Loop) const {
+SmallVector<int64_t, 8> LoopSteps::steps(unsigned Instruction, int Loop) const {
+  SmallVector<int64_t, 8> Out;
   const std::vector<ptx::TripStart> &Starts = T.TripStarts[Loop];
-  for (size_t Trip = 0; Trip + 1 < Starts.size(); ++Trip) {
+  for (size_t Trip = 0; Trip + 1 < Starts.size() && Out.size() < 8; ++Trip) {
     if (Starts[Trip + 1].Enters)
       continue;
     const ptx::Request *A = firstIn(Instruction, Loop, Trip), *B = firstIn(Instruction, Loop, Trip + 1);
     if (A && B && (A->Mask & B->Mask)) {
       unsigned Lane = countr_zero(A->Mask & B->Mask);
-      return int64_t(B->Address[Lane] - A->Address[Lane]);
+      Out.push_back(int64_t(B->Address[Lane] - A->Address[Lane]));
     }
   }
-  return std::nullopt;
+  return Out;
 }
 
-std::vector<Reach> unseenReach(const ptx::ControlFlow &C, const ptx::WarpTrace &T, size_t Instructions) {
+/// As data say: it stays where it is.
+static bool goesToAndFro(ArrayRef<int64_t> Steps) {
+  return any_of(Steps, [&](int64_t Step) { return (Step < 0) != (Steps.front() < 0); });
+}
+
+std::vector<Reach> unseenReach(const ptx::ControlFlow &C, const ptx::WarpTrace &T, const LoopSteps &Longer, size_t Instructions) {
   std::vector<Reach> Out(Instructions);
   auto unseen = [](const ptx::LoopTrips &L) { return L.Entries ? (L.True - double(L.Executed)) / double(L.Entries) : 0; };
   if (none_of(T.Loops, [&](const ptx::LoopTrips &L) { return unseen(L) > 0; }))
@@ -63,7 +69,10 @@ std::vector<Reach> unseenReach(const ptx::ControlFlow &C, const ptx::WarpTrace &
       double Left = unseen(T.Loops[Loop]);
       if (Left <= 0)
         continue;
-      const double Step = double(Steps.step(I, Loop).value_or(0));
+      const SmallVector<int64_t, 8> All = Steps.steps(I, Loop);
+      if (All.empty() || goesToAndFro(All) || goesToAndFro(Longer.steps(I, Loop)))
+        continue;
+      const double Step = double(All.front());
       double &Side = Step < 0 ? Out[I].Below : Out[I].Above;
       if (std::abs(Step) < Most)
         Side = std::min(Side + Left * std::abs(Step), Most);

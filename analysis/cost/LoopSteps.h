@@ -5,8 +5,7 @@
 #include "ptx/execute/Execute.h"
 
 #include "llvm/ADT/DenseMap.h"
-
-#include <optional>
+#include "llvm/ADT/SmallVector.h"
 
 namespace restride::cost {
 
@@ -22,9 +21,9 @@ public:
   /// what follows the loop may come after its last trip.
   std::pair<size_t, size_t> trip(int Loop, size_t Trip) const;
 
-  /// Bytes between an access and the same one a trip of \p Loop later, of one lane;
-  /// none where the trace has no two such trips.
-  std::optional<int64_t> step(unsigned Instruction, int Loop) const;
+  /// Bytes between an access and the same one a trip of \p Loop later, of one lane, for
+  /// the first such trips; none where the trace has no two.
+  llvm::SmallVector<int64_t, 8> steps(unsigned Instruction, int Loop) const;
 
 private:
   const ptx::Request *firstIn(unsigned Instruction, int Loop, size_t Trip) const;
@@ -39,7 +38,7 @@ struct Reach {
   double Below = 0, Above = 0;
 };
 
-/// By index in Function::Body.
-std::vector<Reach> unseenReach(const ptx::ControlFlow &C, const ptx::WarpTrace &T, size_t Instructions);
+/// By index in Function::Body. \p Longer: of another warp of the kernel, where loops show more of their trips.
+std::vector<Reach> unseenReach(const ptx::ControlFlow &C, const ptx::WarpTrace &T, const LoopSteps &Longer, size_t Instructions);
 
 } // namespace restride::cost

@@ -2,12 +2,14 @@
 
 #include "analysis/cost/DramRows.h"
 #include "analysis/cost/NumberMap.h"
+#include "analysis/cost/SharedL2.h"
 #include "analysis/cost/SortedNumbers.h"
 #include "analysis/cost/WriteBacks.h"
 #include "ptx/execute/AddressMap.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <algorithm>
 #include <cmath>
@@ -38,17 +40,26 @@ void Ranges::add(const WarpFootprint &W, ArrayRef<Reach> Unseen, function_ref<bo
 }
 
 double Ranges::bytes() const {
+  double Sum = 0;
+  for (auto [Pointer, Bytes] : bytesByPointer())
+    Sum += Bytes;
+  return Sum;
+}
+
+std::map<uint64_t, double> Ranges::bytesByPointer() const {
   std::vector<Range> Sorted = Of;
   llvm::sort(Sorted);
-  double Sectors = 0;
+  std::map<uint64_t, double> Out;
   uint64_t End = 0;
   for (auto [Low, High] : Sorted)
     if (High > Low && High > End) {
-      Sectors += High - std::max(Low, End);
+      Out[Low * SectorBytes >> ptx::RangeBits] += double(High - std::max(Low, End)) * SectorBytes;
       End = High;
     }
-  return Sectors * SectorBytes;
+  return Out;
 }
+
+uint64_t Ranges::pointerOf(unsigned I) const { return Of[I].High ? Of[I].Low * SectorBytes >> ptx::RangeBits : 0; }
 
 double Ranges::bytesOfWarp() const {
   std::vector<double> Sorted = Spans;
@@ -275,12 +286,20 @@ RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, 
     }
     Out.MissShare = missShare(Lines, G.L2ResidentBytes);
     double Refetched = 0, Rewritten = 0; // bytes per warp that this SM's share of L2 did not keep
+    std::map<uint64_t, AskedOfL2> Arrays; // of the launch, by pointer
+    for (auto [Pointer, Bytes] : Touched.Reads.bytesByPointer())
+      Arrays[Pointer].Bytes = Bytes;
     for (auto [I, A] : enumerate(L1.PerInstruction))
       if (A.Requests) {
         const double Read = A.MissGranules / A.Requests * S.weight(I) * G.DramGranule;
         const double Written = A.DirtiedSectors / A.Requests * S.weight(I) * SectorBytes;
         const double Alone = Near.Scattered.lookup(I);
         Refetched += Read;
+        if (auto At = Arrays.find(Touched.Reads.pointerOf(I)); At != Arrays.end()) {
+          const double First = A.MissGranules > 0 ? Read / Near.Sharing * Warps * A.FirstGranules / A.MissGranules : 0;
+          At->second.Asked += First;
+          At->second.Again += Read / Near.Sharing * Warps - First;
+        }
         Rewritten += Written;
         Out.ReadScatter += Read * Alone;
         Out.SectorWriteCycles += Written * Near.WriteCycles.lookup(I);
@@ -288,6 +307,8 @@ RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, 
     Out.ReadScatter /= std::max(1.0, Refetched);
     Out.SectorWriteCycles = Rewritten > 0 ? Out.SectorWriteCycles / Rewritten : 0;
     Refetched /= Near.Sharing;
+    const auto Each = map_to_vector(Arrays, [](const auto &A) { return A.second; });
+    const double Shared = fetchedByL2(Each, AllWritten, L1.AtATime, G.L2ResidentBytes) / Warps;
     AgainWritten = Near.WriteBytes;
     Out.FillShare = Near.FillShare;
     if (Cut) {
@@ -300,6 +321,7 @@ RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, 
       if (OfWarp < AllRead / 4 && OfWarp / AllRead * (AllRead + AllWritten) < G.L2ResidentBytes)
         Again = std::min(Again, AllRead / Warps);
     }
+    Again = std::min(Again, Shared);
   }
   // What is written leaves L2 earlier than what is read: two thirds of the capacity may wait for that.
   const double MissWritten = std::max(Out.MissShare, missShare(1.5 * OnceWritten * Warps, G.L2ResidentBytes));

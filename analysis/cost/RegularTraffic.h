@@ -9,6 +9,8 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <map>
+
 namespace restride::cost {
 
 /// Union of byte ranges, one per memory instruction, of addresses that are not random.
@@ -21,6 +23,10 @@ public:
            llvm::function_ref<bool(const ptx::Instruction &)> Counts);
 
   double bytes() const;
+  /// The same of each pointer.
+  std::map<uint64_t, double> bytesByPointer() const;
+  /// Of what instruction \p I accesses; 0: nothing.
+  uint64_t pointerOf(unsigned I) const;
 
   /// Between the first and the last of one warp, by pointer.
   double bytesOfWarp() const;

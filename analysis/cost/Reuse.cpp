@@ -43,6 +43,7 @@ public:
   void generation(ArrayRef<WarpFootprint> Warps, unsigned WarpsPerBlock) {
     for (AccessReuse &A : Out.PerInstruction)
       A = {};
+    Known.clear();
     std::vector<size_t> Next(Warps.size(), 0);
     std::vector<BlockWaits> Blocks(Warps.size() / WarpsPerBlock + 1);
     Late.assign(Warps.size(), {});
@@ -74,11 +75,22 @@ public:
   }
 
   Reuse take(const ptx::ExecuteLimits &Limits) {
+    if (S.RequestsPerWarp > double(Limits.MaxRequests))
+      for (auto [A, P] : zip_equal(Out.PerInstruction, S.PerInstruction))
+        scale(A, P.Sectors);
     Out.Limits = Limits;
     return std::move(Out);
   }
 
 private:
+  /// In later trips, which are not simulated, fewer lanes may be left: to \p Sectors of a request in the mean of all.
+  static void scale(AccessReuse &A, double Sectors) {
+    const double By = A.Sectors > 0 ? Sectors * A.Requests / A.Sectors : 1;
+    for (double *Each : {&A.Sectors, &A.MissSectors, &A.MissLines, &A.Packets, &A.BusyPackets, &A.ConflictSectors, &A.NearConflictSectors, &A.MissGranules,
+                         &A.FirstGranules, &A.DirtiedSectors})
+      *Each *= By;
+  }
+
   /// In [0, 1), fixed per block.
   static double stagger(uint64_t Block) { return scattered(Block) % 1024 / 1024.0; }
 
@@ -139,6 +151,7 @@ private:
     const ptx::Instruction &I = F.Body[R.Instruction];
     AccessReuse &A = Out.PerInstruction[R.Instruction];
     ++A.Requests;
+    A.Sectors += double(Touches.size());
     if (I.isStore()) { // written through, and kept
       const StoreRequest Now{R.Instruction, packetsOf(Touches), Touches, R.Random};
       if (!R.Local) // L1 holds local memory back until a line leaves
@@ -180,8 +193,10 @@ private:
         continue;
       MissedL2 = true;
       Granules.push_back(Granule);
-      if (!R.Random && !R.Local)
+      if (!R.Random && !R.Local) {
         ++A.MissGranules;
+        A.FirstGranules += Known.insert(Granule);
+      }
     }
     ++(MissedL2 ? A.HitDram : MissedL1 ? A.HitL2 : A.HitL1);
     Loads.push_back(R.Instruction);
@@ -253,6 +268,7 @@ private:
   std::vector<unsigned> Splits;     ///< by instruction: divisions and the like until there
   NumberMap Asked;   ///< sectors that were missed in this turn, and the Wait for them
   NumberMap Fetched; ///< granules that DRAM was asked for in this turn
+  NumberMap Known;   ///< granules that DRAM was asked for in this generation
   std::vector<uint64_t> Granules; ///< that this burst asks DRAM for
   std::vector<std::vector<StoreRequest>> Late; ///< by warp: of its last burst, behind loads of its next one
   std::vector<unsigned> Loads; ///< of this burst
@@ -306,9 +322,13 @@ std::optional<Reuse> simulateSome(const ptx::Function &F, const Sample &Sampled,
 
 Reuse simulate(const ptx::Function &F, const Sample &Sampled, const WarpRunner &Runner, const Gpu &G, unsigned Resident,
                unsigned Generations, const ptx::ExecuteLimits &Limits) {
-  const ResidentBlocks Blocks(Runner.blocks(), Resident, Generations, std::max<uint64_t>(G.Sms, 1));
-  if (std::optional<Reuse> Some = simulateSome(F, Sampled, Runner, G, Blocks, uint64_t(Resident) * Runner.warpsPerBlock(), Limits))
+  const uint64_t Sms = std::max<uint64_t>(G.Sms, 1);
+  const double AtATime = std::min(1.0, double(Resident * Sms) / double(Runner.blocks()));
+  const ResidentBlocks Blocks(Runner.blocks(), Resident, Generations, Sms);
+  if (std::optional<Reuse> Some = simulateSome(F, Sampled, Runner, G, Blocks, uint64_t(Resident) * Runner.warpsPerBlock(), Limits)) {
+    Some->AtATime = AtATime;
     return std::move(*Some);
+  }
   Sm S(F, Sampled, G, 1);
   // Of a grid of many waves, most blocks find what earlier ones left in L1, if what an SM's blocks load fits.
   if (Generations == 1 && !Blocks.inTurn()) {
@@ -322,7 +342,9 @@ Reuse simulate(const ptx::Function &F, const Sample &Sampled, const WarpRunner &
       Run.push_back(Blocks.at(Gen * Resident + K));
     S.generation(Runner.footprints(Run, Limits), Runner.warpsPerBlock());
   }
-  return S.take(Limits);
+  Reuse Out = S.take(Limits);
+  Out.AtATime = AtATime;
+  return Out;
 }
 
 } // namespace restride::cost

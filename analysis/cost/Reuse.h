@@ -26,19 +26,22 @@ struct AccessReuse {
   /// Loads of the slowest block by what their burst waits for.
   std::array<double, 4> Waits{};
   double Spread = 0;                        ///< of the same that wait for DRAM: standard deviations that its last row is late
-  double MissSectors = 0;                   ///< sectors read from L2
+  double Sectors = 0;                       ///< that are accessed
+  double MissSectors = 0;                   ///< of them, read from L2
   double MissLines = 0;                     ///< requests to L2 for them: of one line each
   double Packets = 0;                       ///< of stores and atomics to L2, of 32 bytes
   double BusyPackets = 0;                   ///< the same while stores of other warps come between
   double ConflictSectors = 0;               ///< of stores, whose line is being fetched from DRAM
   double NearConflictSectors = 0;           ///< the same from L2
   double MissGranules = 0;                  ///< DRAM granules not in this SM's share of L2; regular loads only
+  double FirstGranules = 0;                 ///< of these, not asked for before by the blocks that the SM has at a time
   double DirtiedSectors = 0;                ///< in granules that this share did not hold as written; regular stores only
 };
 
 struct Reuse {
   std::vector<AccessReuse> PerInstruction; ///< by index in Function::Body
   ptx::ExecuteLimits Limits;               ///< of the warps that were simulated
+  double AtATime = 1;                      ///< share of the launch's blocks that all SMs have at a time
 };
 
 /// \p ResidentBlocks blocks of one SM, about \p G.Sms apart; \p Generations of

@@ -42,8 +42,8 @@ private:
 
   /// C_loop * size.
   std::optional<uint64_t> loopStep(unsigned Index, int Loop) const {
-    std::optional<int64_t> Step = Steps.step(Index, Loop);
-    return Step ? std::optional<uint64_t>(std::abs(*Step)) : std::nullopt;
+    const SmallVector<int64_t, 8> All = Steps.steps(Index, Loop);
+    return All.empty() ? std::nullopt : std::optional<uint64_t>(std::abs(All.front()));
   }
 
   /// How many copies of this source access the compiler put into one trip.

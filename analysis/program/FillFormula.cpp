@@ -137,8 +137,10 @@ uint32_t FillFormula::variable(const DeclRefExpr *R, unsigned Depth) {
     return unknown(R);
   if (const std::optional<size_t> Loop = loopOf(V))
     return counter(*Loop);
-  if (changesInside(V))
-    return counted(R, V, Depth);
+  if (changesInside(V)) {
+    const std::optional<uint32_t> Given = assigned(R, V, Depth);
+    return Given ? *Given : counted(R, V, Depth);
+  }
   if (auto At = Parameters.find(V); At != Parameters.end())
     return At->second;
   if (!V->isLocalVarDecl() || !V->getInit())

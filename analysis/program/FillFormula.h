@@ -35,6 +35,11 @@ private:
   uint32_t element(const clang::ArraySubscriptExpr *S, unsigned Depth);
   /// The number \p M, if it is one of the object whose method is followed.
   uint32_t memberOfThis(const clang::MemberExpr *M);
+  // FillBranches.cpp
+  /// \p V, which begins anew in each trip, where \p R reads it, if all that changes it before that is followed.
+  std::optional<uint32_t> assigned(const clang::DeclRefExpr *R, const clang::VarDecl *V, unsigned Depth);
+  /// What \p V, in Parameters, is behind \p S; false: that is not known.
+  bool assign(const clang::Stmt *S, const clang::VarDecl *V, unsigned Depth);
   // FillCounter.cpp
   /// \p V, which the loops change, where \p R reads it, if they do so by one number in each trip.
   uint32_t counted(const clang::DeclRefExpr *R, const clang::VarDecl *V, unsigned Depth);
@@ -78,6 +83,7 @@ private:
   std::set<const clang::VarDecl *> Reals;                ///< and other parameters that vary
   std::set<const clang::ValueDecl *> Changed;            ///< variables and members around it that the function changes: a generator's state
   std::set<const clang::DeclRefExpr *> Followed;         ///< assignments that are taken in their order
+  std::map<std::pair<const clang::VarDecl *, const clang::Stmt *>, uint32_t> Assigned; ///< what variables are in a statement
   unsigned Ranges = 0; ///< asked for
   std::map<const clang::VarDecl *, bool> Varying;        ///< local variables that were looked at
   const Evaluator &Values;

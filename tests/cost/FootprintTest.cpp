@@ -400,6 +400,18 @@ TEST(Dram, ALoopThatIsCutShortReachesAsFarAsItRuns) {
   EXPECT_NEAR(D.ReadBytes, 4096 * 128, 4096);
 }
 
+TEST(Dram, ALoopThatGoesToAndFroReachesNoFarther) {
+  // 4,096 trips between two places a megabyte apart.
+  const std::string Loop = threads("mov.u32 %r5, 0;\nmul.wide.s32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n$again:\n"
+                                   "and.b32 %r6, %r5, 1;\nmul.wide.s32 %rd4, %r6, 1048576;\nadd.s64 %rd5, %rd3, %rd4;\n"
+                                   "ld.global.f32 %f1, [%rd5];\nadd.s32 %r5, %r5, 1;\n"
+                                   "setp.lt.s32 %p2, %r5, 4096;\n@%p2 bra $again;\n");
+  Launched K(Loop, 1 << 20);
+  const ptx::WarpTrace T = K.Runner->run(0, 0, {});
+  for (const Reach &R : unseenReach(K.Kernel->Flow, T, LoopSteps(T), K.f().Body.size()))
+    EXPECT_EQ(R.Below + R.Above, 0);
+}
+
 TEST(Dram, ALoopWithoutEndReachesNoOtherArray) {
   // 2^40 trips of a megabyte each.
   const std::string Loop = threads("mov.u64 %rd4, 0;\nmul.wide.s32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n$again:\n"
@@ -408,7 +420,7 @@ TEST(Dram, ALoopWithoutEndReachesNoOtherArray) {
   Launched K(Loop, 1 << 20);
   const ptx::WarpTrace T = K.Runner->run(0, 0, {});
   double Above = 0;
-  for (const Reach &R : unseenReach(K.Kernel->Flow, T, K.f().Body.size())) {
+  for (const Reach &R : unseenReach(K.Kernel->Flow, T, LoopSteps(T), K.f().Body.size())) {
     EXPECT_EQ(R.Below, 0);
     Above = std::max(Above, R.Above);
   }
