@@ -458,7 +458,7 @@ TEST(Throughput, AtomicsOnOneSectorMoveItOnce) {
                                                      "], 1;\nred.global.add.u32 [%rd11+" + Third + "], 1;\n"))
         .Kernels[0].Parts.Dram;
   };
-  EXPECT_GT(dram("1073741824", "2147483648"), 1.3 * dram("4", "8"));
+  EXPECT_GT(dram("1073741824", "2147483648"), 2 * dram("4", "8")) << "2.5 for four, by an H200";
 }
 
 TEST(Throughput, IndicesKnownToBeScatteredAreNoGuess) {
