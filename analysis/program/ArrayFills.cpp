@@ -153,9 +153,13 @@ static void sortLoops(Fill &F) {
   std::vector<FillLoop> Sorted;
   for (size_t I : Order)
     Sorted.push_back(F.Loops[I]);
-  for (FillNode &N : F.Nodes)
+  for (FillNode &N : F.Nodes) {
     if (N.What == FillNode::Op::Counter)
       N.Value = llvm::find(Order, size_t(N.Value)) - Order.begin();
+    const uint32_t Before = N.Varies;
+    for (size_t I = 0; I < std::min<size_t>(Order.size(), 32); ++I)
+      N.Varies = (N.Varies & ~(1u << I)) | uint32_t(Order[I] > 31 || Before >> Order[I] & 1) << I;
+  }
   F.Loops = std::move(Sorted);
 }
 

@@ -230,6 +230,19 @@ static void checkPlace(const FunctionInstances &F, const ProgramFacts &Facts, Pr
   }
 }
 
+/// An array whose allocation is shared by some of several sizes is as large as what the launches pass.
+static void sizeByLaunches(Program &P) {
+  for (Candidate &C : P.Candidates) {
+    if (C.declared() || C.Elements.Count > 0)
+      continue;
+    for (const Launch &L : P.Launches)
+      for (const KernelParameter &K : C.Kernels)
+        if (K.Kernel == L.Kernel && K.Position && !K.Struct && *K.Position < L.Extents.size())
+          if (const Extent &E = L.Extents[*K.Position]; E.ElementBytes && double(E.Bytes) / double(E.ElementBytes) > C.Elements.Count)
+            C.Elements = {double(E.Bytes) / double(E.ElementBytes), true};
+  }
+}
+
 Program assemble(ProgramFacts Facts) {
   Flow &Graph = Facts.Graph;
   Program Out;
@@ -288,6 +301,7 @@ Program assemble(ProgramFacts Facts) {
         return C.Instance;
     return 0u;
   });
+  sizeByLaunches(Out);
   Out.Identifiers.assign(Facts.Identifiers.begin(), Facts.Identifiers.end());
   return Out;
 }

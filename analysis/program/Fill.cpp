@@ -52,9 +52,13 @@ bool Fill::holdsAt(uint64_t Offset) const { return Stays >= 1 || double(mix(Offs
 
 int64_t Fill::value(const std::vector<uint64_t> &Trips) const {
   std::vector<int64_t> V(Nodes.size());
-  uint64_t Seed = Begin;
-  for (uint64_t T : Trips)
-    Seed = mix(Seed + T);
+  auto seedOf = [&](uint32_t Loops) {
+    uint64_t Seed = Begin;
+    for (size_t L = 0; L < Trips.size(); ++L)
+      Seed = mix(Seed + (L > 31 || Loops >> L & 1 ? Trips[L] : 0));
+    return Seed;
+  };
+  const uint64_t Seed = seedOf(~0u);
   for (size_t I = 0; I < Nodes.size(); ++I) {
     const FillNode &N = Nodes[I];
     const int64_t A = N.A < I ? V[N.A] : 0, B = N.B < I ? V[N.B] : 0;
@@ -63,7 +67,7 @@ int64_t Fill::value(const std::vector<uint64_t> &Trips) const {
     case FillNode::Op::Constant: Out = N.Value; break;
     case FillNode::Op::Counter: Out = Loops[N.Value].First + Loops[N.Value].Step * int64_t(Trips[N.Value]); break;
     case FillNode::Op::Unknown: // what most such numbers are: not negative
-      Out = mix(Seed ^ mix(I)) >> (N.Signed ? 65 - std::max<unsigned>(N.Bits, 2) : 64 - N.Bits);
+      Out = mix((N.Varies == ~0u ? Seed : seedOf(N.Varies)) ^ mix(I)) >> (N.Signed ? 65 - std::max<unsigned>(N.Bits, 2) : 64 - N.Bits);
       break;
     case FillNode::Op::Add: Out = uint64_t(A) + B; break;
     case FillNode::Op::Sub: Out = uint64_t(A) - B; break;

@@ -28,6 +28,7 @@ struct FillNode {
   bool Signed = true;
   int64_t Value = 0;
   uint32_t A = 0, B = 0, C = 0; ///< indices of nodes
+  uint32_t Varies = ~0u;        ///< Unknown: the loops, as bits, of which another trip has another number
 };
 
 /// A loop around the statement that writes: its counter is First + Step * trip.

@@ -75,11 +75,13 @@ std::optional<uint32_t> FillFormula::assigned(const DeclRefExpr *R, const VarDec
   const std::set<const DeclRefExpr *> Outer = Followed;
   for (const DeclRefExpr *Write : Facts.Modified.at(V->getLocation().getRawEncoding()))
     Followed.insert(Write);
-  Parameters[V] = V->getInit() ? add(V->getInit(), Depth + 1) : typed(V->getType(), FillNode::Op::Unknown);
+  const uint32_t Around = std::exchange(Varies, Varies & loopsAroundOf(V));
+  Parameters[V] = declared(V, V->getInit(), Depth + 1);
   const bool Known = llvm::all_of(Block->body(), [&, Behind = false](const Stmt *S) mutable {
     Behind |= S == Here;
     return Behind || assign(S, V, Depth + 1);
   });
+  Varies = Around;
   const uint32_t Value = Parameters[V];
   Parameters.erase(V);
   Followed = Outer;

@@ -1,3 +1,4 @@
+#include "analysis/program/Around.h"
 #include "analysis/program/ContainerSize.h"
 #include "analysis/program/FillFormula.h"
 #include "analysis/program/HostPlaces.h"
@@ -21,6 +22,8 @@ FillFormula::FillFormula(llvm::ArrayRef<Evaluator::CountedLoop> Loops, const Stm
     : Loops(Loops), Outermost(Outermost), Values(Values), Facts(Facts), Context(Context) {}
 
 uint32_t FillFormula::push(FillNode N) {
+  if (N.What == FillNode::Op::Unknown)
+    N.Varies = Varies;
   Nodes.push_back(N);
   return Nodes.size() - 1;
 }
@@ -145,7 +148,23 @@ uint32_t FillFormula::variable(const DeclRefExpr *R, unsigned Depth) {
     return At->second;
   if (!V->isLocalVarDecl() || !V->getInit())
     return unknown(R);
-  return Parameters[V] = add(V->getInit(), Depth + 1); // once, however often it is used
+  return Parameters[V] = declared(V, V->getInit(), Depth + 1); // once, however often it is used
+}
+
+uint32_t FillFormula::loopsAroundOf(const VarDecl *V) const {
+  const DeclStmt *Declares = Outermost ? statementOf(V, Context) : nullptr;
+  const llvm::SmallVector<const Stmt *, 4> Around = Declares ? loopsAround(Declares, Context) : llvm::SmallVector<const Stmt *, 4>();
+  const auto At = llvm::find(Around, Outermost);
+  const size_t Count = At - Around.begin() + 1;
+  return At == Around.end() || Count > 31 ? ~0u : (1u << Count) - 1;
+}
+
+uint32_t FillFormula::declared(const VarDecl *V, const Expr *E, unsigned Depth) {
+  const uint32_t Outer = Varies;
+  Varies &= loopsAroundOf(V);
+  const uint32_t Out = E ? add(E, Depth) : typed(V->getType(), FillNode::Op::Unknown);
+  Varies = Outer;
+  return Out;
 }
 
 uint32_t FillFormula::operation(BinaryOperatorKind What, QualType T, uint32_t L, uint32_t R) {

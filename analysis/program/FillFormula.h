@@ -31,6 +31,9 @@ private:
   uint32_t unknown(const clang::Expr *E);
   uint32_t add(const clang::Expr *E, unsigned Depth);
   uint32_t variable(const clang::DeclRefExpr *R, unsigned Depth);
+  /// Adds \p E, what \p V gets where it is declared: the loops around that have another number in each trip.
+  uint32_t declared(const clang::VarDecl *V, const clang::Expr *E, unsigned Depth);
+  uint32_t loopsAroundOf(const clang::VarDecl *V) const;
   uint32_t operation(clang::BinaryOperatorKind What, clang::QualType T, uint32_t L, uint32_t R);
   uint32_t element(const clang::ArraySubscriptExpr *S, unsigned Depth);
   /// The number \p M, if it is one of the object whose method is followed.
@@ -78,6 +81,7 @@ private:
 
   std::vector<Evaluator::CountedLoop> Loops;
   const clang::Stmt *Outermost;
+  uint32_t Varies = ~0u; ///< of what is unknown, see FillNode
   const clang::Expr *This = nullptr; ///< the object whose method is followed, or a pointer to it
   std::map<const clang::VarDecl *, uint32_t> Parameters; ///< of the function that is followed, and its variables
   std::set<const clang::VarDecl *> Reals;                ///< and other parameters that vary

@@ -1,5 +1,6 @@
 #include "ptx/compile/RecordCopies.h"
 
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -20,28 +21,59 @@ struct Field {
 /// A larger record is copied by a loop.
 static constexpr size_t MostFields = 64;
 
-/// None: its fields are not known, or one of them is larger than a register.
-static std::optional<SmallVector<Field>> fieldsOf(const MemCpyInst &Copy) {
+/// A field, or an array in pieces that registers hold.
+static void addField(SmallVectorImpl<Field> &Out, uint64_t Offset, uint64_t Bytes, MDNode *Tag) {
+  constexpr uint64_t Most = 8;
+  for (const uint64_t End = Offset + Bytes; Offset < End && Out.size() <= MostFields;) {
+    const uint64_t Piece = std::min({Most, uint64_t(1) << countr_zero(Offset | Most), bit_floor(End - Offset)});
+    Out.push_back({Offset, Piece, Tag});
+    Offset += Piece;
+  }
+}
+
+/// None: its fields are not known.
+static std::optional<SmallVector<Field>> fieldsOf(const MemCpyInst &Copy, uint64_t Length) {
   const MDNode *Fields = Copy.getMetadata(LLVMContext::MD_tbaa_struct);
-  const ConstantInt *Length = dyn_cast<ConstantInt>(Copy.getLength());
-  if (!Fields || !Length || Copy.isVolatile() || Fields->getNumOperands() < 6) // the copy of one field is a load already
+  if (!Fields || Fields->getNumOperands() < 6) // the copy of one field is a load already
     return std::nullopt;
   SmallVector<Field> Out;
   uint64_t End = 0, Alignment = 1;
   for (unsigned I = 0; I + 2 < Fields->getNumOperands(); I += 3) {
-    const Field One{mdconst::extract<ConstantInt>(Fields->getOperand(I))->getZExtValue(),
-                    mdconst::extract<ConstantInt>(Fields->getOperand(I + 1))->getZExtValue(), cast<MDNode>(Fields->getOperand(I + 2))};
-    if (!isPowerOf2_64(One.Bytes) || One.Bytes > 8 || One.Offset < End)
+    const uint64_t Offset = mdconst::extract<ConstantInt>(Fields->getOperand(I))->getZExtValue();
+    const uint64_t Bytes = mdconst::extract<ConstantInt>(Fields->getOperand(I + 1))->getZExtValue();
+    if (!Bytes || Offset < End)
       return std::nullopt;
-    Out.push_back(One);
-    End = One.Offset + One.Bytes;
-    Alignment = std::max(Alignment, One.Bytes);
+    const size_t First = Out.size();
+    addField(Out, Offset, Bytes, cast<MDNode>(Fields->getOperand(I + 2)));
+    Alignment = std::max(Alignment, Out[First].Bytes);
+    End = Offset + Bytes;
   }
-  for (uint64_t At = alignTo(End, Alignment); At < Length->getZExtValue() && Out.size() <= MostFields; ++At)
+  for (uint64_t At = alignTo(End, Alignment); At < Length && Out.size() <= MostFields; ++At)
     Out.push_back({At, 1, nullptr});
-  if (Out.size() > MostFields || End > Length->getZExtValue())
+  if (Out.size() > MostFields || End > Length)
     return std::nullopt;
   return Out;
+}
+
+/// From memory to memory, four words at a time.
+static std::optional<SmallVector<Field>> quadsOf(const MemCpyInst &Copy, uint64_t Length) {
+  constexpr uint64_t Quad = 16;
+  auto isLocal = [](const Value *Pointer) { return isa<AllocaInst>(getUnderlyingObject(Pointer)); };
+  if (std::min(Copy.getSourceAlign().valueOrOne(), Copy.getDestAlign().valueOrOne()) < Quad || Length % Quad || !Length || Length > Quad * MostFields ||
+      isLocal(Copy.getRawSource()) || isLocal(Copy.getRawDest()))
+    return std::nullopt;
+  SmallVector<Field> Out;
+  for (uint64_t At = 0; At < Length; At += Quad)
+    Out.push_back({At, Quad, nullptr});
+  return Out;
+}
+
+static std::optional<SmallVector<Field>> partsOf(const MemCpyInst &Copy) {
+  const ConstantInt *Length = dyn_cast<ConstantInt>(Copy.getLength());
+  if (!Length || Copy.isVolatile())
+    return std::nullopt;
+  std::optional<SmallVector<Field>> Quads = quadsOf(Copy, Length->getZExtValue());
+  return Quads ? std::move(Quads) : fieldsOf(Copy, Length->getZExtValue());
 }
 
 static void copyFields(MemCpyInst &Copy, ArrayRef<Field> Fields) {
@@ -49,7 +81,8 @@ static void copyFields(MemCpyInst &Copy, ArrayRef<Field> Fields) {
   auto at = [&](Value *Base, const Field &F) { return Builder.CreateConstInBoundsGEP1_64(Builder.getInt8Ty(), Base, F.Offset); };
   SmallVector<Value *> Loaded;
   for (const Field &F : Fields) {
-    LoadInst *Load = Builder.CreateAlignedLoad(Builder.getIntNTy(unsigned(8 * F.Bytes)), at(Copy.getRawSource(), F),
+    Type *Whole = F.Bytes > 8 ? cast<Type>(FixedVectorType::get(Builder.getInt32Ty(), unsigned(F.Bytes / 4))) : Builder.getIntNTy(unsigned(8 * F.Bytes));
+    LoadInst *Load = Builder.CreateAlignedLoad(Whole, at(Copy.getRawSource(), F),
                                                commonAlignment(Copy.getSourceAlign().valueOrOne(), F.Offset));
     Load->setMetadata(LLVMContext::MD_tbaa, F.Tag);
     Loaded.push_back(Load);
@@ -68,8 +101,8 @@ PreservedAnalyses RecordCopies::run(Function &F, FunctionAnalysisManager &) {
       Copies.push_back(Copy);
   bool Changed = false;
   for (MemCpyInst *Copy : Copies)
-    if (const std::optional<SmallVector<Field>> Fields = fieldsOf(*Copy)) {
-      copyFields(*Copy, *Fields);
+    if (const std::optional<SmallVector<Field>> Parts = partsOf(*Copy)) {
+      copyFields(*Copy, *Parts);
       Changed = true;
     }
   if (!StrictAliasing)

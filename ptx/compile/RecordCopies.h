@@ -11,7 +11,8 @@
 namespace restride::ptx {
 
 /// Makes each memcpy that names the fields it copies (!tbaa.struct) the loads of all of them, and
-/// then the stores. As nvcc does, it copies the bytes that `__align__` adds at the end, too.
+/// then the stores. As nvcc does, it copies the bytes that `__align__` adds at the end, too, and from memory to memory
+/// records that are aligned to 16 bytes in four words at a time.
 class RecordCopies : public llvm::PassInfoMixin<RecordCopies> {
 public:
   /// \p StrictAliasing: a type's loads and stores are none of another's. Otherwise no later pass may think so, though

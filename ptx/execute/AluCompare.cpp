@@ -7,6 +7,9 @@
 
 using namespace restride::ptx;
 
+/// Of so many tests of a range, one finds something outside.
+static constexpr unsigned RangeTests = 8;
+
 static bool isOpposite(Relation Rel) {
   return Rel == Relation::NotEqual || Rel == Relation::GreaterEqual || Rel == Relation::LessEqual;
 }
@@ -119,6 +122,24 @@ bool AluUnit::isKind() const {
   return !Op.SrcFloat && (Op.Compare == Relation::Equal || Op.Compare == Relation::NotEqual) && IsConstant && source(1)[0] != 0;
 }
 
+/// `x < 0 || x >= width` as compilers join it: an unsigned comparison with a constant. Data mostly lie inside.
+bool AluUnit::isRange() const {
+  constexpr uint64_t Least = 256; // a smaller one may be any threshold
+  const Slot Second = Op.SrcCount > 1 ? P.Slots[Op.FirstSrc + 1] : -1;
+  const bool IsConstant = Second >= 0 && unsigned(Second) >= P.Registers;
+  return !Op.SrcFloat && !Op.SrcSigned && Op.SrcBits == 32 && Op.Compare != Relation::Equal && Op.Compare != Relation::NotEqual && IsConstant && source(1)[0] >= Least;
+}
+
+/// How often a first comparison, and not its opposite, holds.
+double AluUnit::probability(uint64_t V, uint64_t W) const {
+  if (P.InWalk[size_t(&Op - P.Ops.data())])
+    return 0.5;
+  if (!isRange())
+    return share(V, W, isKind());
+  const double Outside = std::pow(drawn(V, W, 0), RangeTests - 1);
+  return Op.Compare == Relation::Less || Op.Compare == Relation::GreaterEqual ? 1 - Outside : Outside;
+}
+
 uint32_t AluUnit::toss(uint32_t Tossed) {
   const Lanes &A = source(0), &B = source(1);
   const Relation Rel = Op.Compare;
@@ -131,9 +152,11 @@ uint32_t AluUnit::toss(uint32_t Tossed) {
   };
   // One value for all lanes is one coin for the warp. Few of them are thrown,
   // and no layout shall be lucky: heads and tails take turns.
-  if ((Tossed >> One & 1) && std::popcount(Mask) > 1 && Agrees(A) && Agrees(B))
-    return (R.Coins[&Op]++ % (isKind() ? 3 : 2) == 1) != isOpposite(Rel) ? Tossed : 0;
-  const double Probability = P.InWalk[size_t(&Op - P.Ops.data())] ? 0.5 : share(A[One], B[One], isKind());
+  if ((Tossed >> One & 1) && std::popcount(Mask) > 1 && Agrees(A) && Agrees(B)) {
+    const bool Range = isRange(), Turn = R.Coins[&Op]++ % (Range ? RangeTests : isKind() ? 3 : 2) == 1;
+    return (Turn != (Range && kindOf(Rel) == 2)) != isOpposite(Rel) ? Tossed : 0;
+  }
+  const double Probability = probability(A[One], B[One]);
   // A coin that shows heads with that probability, the same for the same values, and the other side for the opposite
   // comparison.
   const uint64_t Kind = kindOf(Rel);

@@ -85,6 +85,8 @@ private:
   /// How a comparison with floating-point data comes out for all but special cases; none: it tells no such.
   std::optional<bool> usual() const;
   bool isKind() const;
+  bool isRange() const;
+  double probability(uint64_t V, uint64_t W) const;
   /// Lanes whose comparison a coin decides, of \p U with unknown operands.
   uint32_t tossed(uint32_t U) const;
   /// Those of \p Tossed for which the comparison holds.

@@ -2,6 +2,8 @@
 
 #include "tests/program/ProgramOf.h"
 
+#include <set>
+
 using namespace restride;
 
 static const char *const Head = R"(
@@ -899,4 +901,70 @@ TEST(HostFills, ofRecordsThatFunctionsMake) {
   L = launchWith("Q made(int i, int n) { Q q; q.next = i; if (i % 7 == 0) q.next = 0; return q; }", Fill);
   EXPECT_EQ(at(L, 16 * 21), 21) << "under a condition";
   EXPECT_FALSE(at(launchWith("Q made(int i, int n);", Fill), 16 * 21));
+}
+
+TEST(HostFills, drawOnceForTheTripsOfInnerLoops) {
+  const Launch L = launchOf("for (int i = 0; i < n; i += 8) { const int start = rand() % 900; for (int k = 0; k < 8; ++k) h[i + k] = start + k; }");
+  std::set<int64_t> Starts;
+  for (int I = 0; I < 1000; I += 8) {
+    const std::optional<int64_t> Start = at(L, 4 * I);
+    ASSERT_TRUE(Start);
+    Starts.insert(*Start);
+    for (int K = 1; K < 8; ++K)
+      EXPECT_EQ(at(L, 4 * (I + K)), *Start + K);
+  }
+  EXPECT_GT(Starts.size(), 60u);
+}
+
+TEST(HostFills, followVariablesThatBranchesChange) {
+  const Launch L = launchOf(R"(for (int i = 0; i < n; ++i) {
+      int j;
+      if (i % 10 == 0)
+        j = 5 * i;
+      else
+        j = i - 8;
+      if (j < 0) j += n;
+      if (j >= n) { j -= n; ++j; }
+      h[i] = j;
+    })");
+  EXPECT_EQ(at(L, 4 * 10), 50);
+  EXPECT_EQ(at(L, 4 * 13), 5);
+  EXPECT_EQ(at(L, 4 * 3), 995);
+  EXPECT_EQ(at(L, 4 * 210), 51);
+  // Where a loop changes it, or a call may, it is not known.
+  EXPECT_FALSE(at(launchOf("for (int i = 0; i < n; ++i) { int j = i; while (j > 100) j -= 7; h[i] = j; }"), 4 * 500));
+  EXPECT_FALSE(at(launchOf("auto change = [](int &j) { j = rand(); }; for (int i = 0; i < n; ++i) { int j = i; change(j); h[i] = j; }"), 4 * 500));
+}
+
+TEST(HostFills, ofContainersThatAreMembersAndGrowByDrawnNumbers) {
+  const Program P = programOf(std::string(Head) + R"(struct L { int to; float w; };
+    __global__ void k(const Q *q, const L *l, float *o) { o[0] = q[l[1].to].x; }
+    class Graph {
+    public:
+      Graph(int n) {
+        for (int i = 0; i < n; ++i) {
+          const int degree = 4 + rand() % 5;
+          for (int e = 0; e < degree; ++e)
+            links.push_back(L{(i + 1 + rand() % 3) % n, 1.f});
+        }
+        cudaMalloc((void **)&q, n * sizeof(Q));
+        cudaMalloc((void **)&d, links.size() * sizeof(L));
+        cudaMemcpy(d, links.data(), links.size() * sizeof(L), cudaMemcpyHostToDevice);
+      }
+      void run(float *o) { k<<<4, 256>>>(q, d, o); }
+    private:
+      std::vector<L> links;
+      Q *q;
+      L *d;
+    };
+    int main() { float *o; cudaMalloc((void **)&o, 4096); Graph g(1000); g.run(o); })");
+  ASSERT_EQ(P.Launches.size(), 1u);
+  const Launch &L = P.Launches[0];
+  for (int I : {10, 500, 990}) // six links each
+    for (int E = 0; E < 6; ++E) {
+      const std::optional<int64_t> To = at(L, 8 * (6 * I + E), 1);
+      ASSERT_TRUE(To);
+      EXPECT_GT(*To, I);
+      EXPECT_LE(*To, I + 3);
+    }
 }

@@ -487,6 +487,27 @@ static std::vector<uint64_t> bytesBehind(const std::string &Code) {
   return Out;
 }
 
+TEST(Launches, sayHowLargeArraysAreThatOneConstructorAllocates) {
+  const Program P = programOf(R"(namespace std { template <class T> struct vector { vector(size_t); size_t size() const; }; }
+    struct Q { float x, y; int bin; };
+    __global__ void k(const Q *p, Q *q, int n) { q[n] = p[n]; }
+    template <class T> class Buffer {
+    public:
+      explicit Buffer(size_t n) { cudaMalloc((void **)&p, n * sizeof(T)); }
+      explicit Buffer(const std::vector<T> &v) : Buffer(v.size()) {}
+      T *get() { return p; }
+    private:
+      T *p = nullptr;
+    };
+    int main() {
+      std::vector<Q> h(5000);
+      Buffer<Q> all(h), row(300);
+      k<<<8, 256>>>(all.get(), row.get(), 300);
+    })");
+  ASSERT_EQ(P.Candidates.size(), 1u);
+  EXPECT_EQ(P.Candidates[0].Elements.Count, 5000);
+}
+
 TEST(Launches, knowHowMuchFunctionsAllocateForTheirCallers) {
   const std::vector<uint64_t> Both{12 * 1000, 4 * 77};
   EXPECT_EQ(bytesBehind(R"(template <class T> T *upload(const std::vector<T> &v) {

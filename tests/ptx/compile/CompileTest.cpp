@@ -104,6 +104,32 @@ TEST_F(CompileTest, clangCopiesRecordsAsNvccDoes) {
   EXPECT_LT(Ptx.rfind("ld.global"), Ptx.find("st.global")) << "all is loaded first:\n" << Ptx;
 }
 
+/// Loads and stores of a kernel, `ld.global.v4` as in "v4 v4 b32", in their order, types left out.
+static std::string copiesIn(const std::string &Ptx) {
+  std::string Out;
+  for (llvm::StringRef Rest = Ptx; Rest.contains(".global");) {
+    auto [Before, After] = Rest.split(".global");
+    if (Before.ends_with("ld") || Before.ends_with("st")) {
+      After.consume_front(".nc");
+      Out += (Out.empty() ? "" : " ") + (After.starts_with(".v") ? After.substr(1, 2).str() : std::string("one"));
+    }
+    Rest = After;
+  }
+  return Out;
+}
+
+TEST_F(CompileTest, clangCopiesMemberArraysAsNvccDoes) {
+  auto copy = [](const std::string &Struct) {
+    return Struct + ";\nextern \"C\" __global__ void step(P *out, const P *in) { out[threadIdx.x] = in[blockIdx.x]; }\n";
+  };
+  const std::string Aligned = copy("struct __align__(16) P { double at; float pos[3]; short s; unsigned char rgb[3]; float v; }");
+  EXPECT_EQ(copiesIn(ptx(*clang(Aligned), Aligned)), "v4 v4 v4 v4");
+  EXPECT_EQ(copiesIn(ptx(*nvcc(), Aligned)), "v4 v4 v4 v4");
+  const std::string Plain = copy("struct P { float f; unsigned char name[12]; int k; }");
+  EXPECT_EQ(copiesIn(ptx(*clang(Plain), Plain)), "one one one one one one one one one one");
+  EXPECT_EQ(copiesIn(ptx(*nvcc(), Plain)), "one one one one one one one one one one");
+}
+
 /// A record of which one field is used, and which is chosen between two.
 static const char *const Passed = "#include \"scale.h\"\n"
                                   "struct __align__(16) P { float x, y, z, w; int k; float u, v, s, t; short m, f; };\n"

@@ -961,20 +961,31 @@ TEST(Execute, AnUnknownValueForAllLanesIsTrueEverySecondTime) {
 }
 
 /// The same where each lane asks of its own: near ones are alike, and a third are of one kind in the mean.
+/// Of lanes that load an integer of their own in %r2, those for which \p Relation holds.
+static double shareThatPasses(const std::string &Relation) {
+  Kernel K = fromText("ld.param.u64 %rd1, [p];\nmov.u32 %r4, %laneid;\nmul.wide.u32 %rd2, %r4, 4;\nadd.s64 %rd1, %rd1, %rd2;\nmov.u32 %r1, 0;\nLOOP:\n"
+                      "ld.global.u32 %r2, [%rd1];\nsetp." + Relation +
+                      ";\n@!%p1 bra SKIP;\nst.global.u32 [%rd1+4], %r2;\nSKIP:\nadd.s64 %rd1, %rd1, 128;\nadd.s32 %r1, %r1, 1;\n"
+                      "setp.lt.s32 %p2, %r1, 1024;\n@%p2 bra LOOP;\nret;");
+  double Stored = 0, Loaded = 0; // lanes
+  for (const Request &R : K.run().Requests)
+    (K.F.Body[R.Instruction].isStore() ? Stored : Loaded) += std::popcount(R.Mask);
+  return Stored / Loaded;
+}
+
 TEST(Execute, AThirdIsOfAKind) {
-  auto share = [](const std::string &Relation) {
-    Kernel K = fromText("ld.param.u64 %rd1, [p];\nmov.u32 %r4, %laneid;\nmul.wide.u32 %rd2, %r4, 4;\nadd.s64 %rd1, %rd1, %rd2;\nmov.u32 %r1, 0;\nLOOP:\n"
-                        "ld.global.u32 %r2, [%rd1];\nsetp." + Relation +
-                        ";\n@!%p1 bra SKIP;\nst.global.u32 [%rd1+4], %r2;\nSKIP:\nadd.s64 %rd1, %rd1, 128;\nadd.s32 %r1, %r1, 1;\n"
-                        "setp.lt.s32 %p2, %r1, 1024;\n@%p2 bra LOOP;\nret;");
-    double Stored = 0, Loaded = 0; // lanes
-    for (const Request &R : K.run().Requests)
-      (K.F.Body[R.Instruction].isStore() ? Stored : Loaded) += std::popcount(R.Mask);
-    return Stored / Loaded;
-  };
-  EXPECT_NEAR(share("eq.s32 %p1, %r2, 7"), 1 / 3.0, 0.08);
-  EXPECT_NEAR(share("ne.s32 %p1, %r2, 7"), 2 / 3.0, 0.08);
-  EXPECT_NEAR(share("eq.s32 %p1, %r2, 0"), 0.5, 0.08);
+  EXPECT_NEAR(shareThatPasses("eq.s32 %p1, %r2, 7"), 1 / 3.0, 0.08);
+  EXPECT_NEAR(shareThatPasses("ne.s32 %p1, %r2, 7"), 2 / 3.0, 0.08);
+  EXPECT_NEAR(shareThatPasses("eq.s32 %p1, %r2, 0"), 0.5, 0.08);
+}
+
+TEST(Execute, OneInEightIsOutsideOfARange) {
+  EXPECT_NEAR(shareThatPasses("gt.u32 %p1, %r2, 1023"), 1 / 8.0, 0.05);
+  EXPECT_NEAR(shareThatPasses("le.u32 %p1, %r2, 1023"), 7 / 8.0, 0.05);
+  EXPECT_NEAR(shareThatPasses("lt.u32 %p1, %r2, 1024"), 7 / 8.0, 0.05);
+  EXPECT_NEAR(shareThatPasses("ge.u32 %p1, %r2, 1024"), 1 / 8.0, 0.05);
+  EXPECT_NEAR(shareThatPasses("gt.s32 %p1, %r2, 1023"), 0.5, 0.08) << "a threshold";
+  EXPECT_NEAR(shareThatPasses("gt.u32 %p1, %r2, 3"), 0.5, 0.08);
 }
 
 TEST(Execute, BranchAsLikelyAsTold) {
