@@ -25,12 +25,18 @@ llvm::BitVector joinedAtomics(const ptx::Function &F);
 /// same word.
 double atomicOperations(const ptx::Request &R, bool Joined);
 
-/// Lines that the atomics of many warps go to, from those that some warps, each with
-/// ascending \p Lines, have in common. Infinite where they have none.
-double atomicLines(llvm::ArrayRef<std::vector<uint64_t>> Lines);
+/// Operations of one warp by line, ascending.
+using LineOperations = std::vector<std::pair<uint64_t, double>>;
+
+/// Lines that the atomics of many warps go to, from those that some of them have in common. Infinite where they have none.
+double atomicLines(llvm::ArrayRef<LineOperations> Warps);
 
 /// Share of evenly spread operations on \p Lines that goes to the slice of L2 that gets most.
 double busiestSlice(double Lines);
+
+/// The same where others take the place of these lines as blocks end: what waits for one slice is done while the next ones
+/// are asked.
+double busiestSliceInPassing(double Lines);
 
 /// The same of the atomics of blocks that run at a time, \p BlocksAtATime of the whole GPU; each array by itself. More than
 /// that where floats are added to few words, and each sum waits for the one before. 0: there are none.
