@@ -85,7 +85,7 @@ public:
 private:
   /// In later trips, which are not simulated, fewer lanes may be left: to \p Sectors of a request in the mean of all.
   static void scale(AccessReuse &A, double Sectors) {
-    const double By = A.Sectors > 0 ? Sectors * A.Requests / A.Sectors : 1;
+    const double By = A.Sectors > 0 ? std::min(1.0, Sectors * A.Requests / A.Sectors) : 1;
     for (double *Each : {&A.Sectors, &A.MissSectors, &A.MissLines, &A.Packets, &A.BusyPackets, &A.ConflictSectors, &A.NearConflictSectors, &A.MissGranules,
                          &A.FirstGranules, &A.DirtiedSectors})
       *Each *= By;
