@@ -141,7 +141,7 @@ static void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G
     return;
   double Scale = Weighted / Seen / S.Footprints.size();
   for (const WarpFootprint &W : S.Footprints) {
-    NumberMap Sectors, Granules, DirtyGranules, Parts, Atomics, AtomicGranules;
+    NumberMap Sectors, Granules, DirtyGranules, Parts, Atomics, AtomicGranules, AtomicLines;
     DenseMap<uint64_t, std::pair<uint32_t, unsigned>> Dirty; // sector: bytes written, requests
     for (const RequestFootprint &R : W.Requests) {
       if (!R.Random)
@@ -157,6 +157,7 @@ static void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G
         if (!I.isStore()) {
           D.AtomicSectors += Scale;
           AtomicGranules.insert(T.Sector / GranuleSectors);
+          AtomicLines.insert(lineOf(T.Sector));
           if (Atomics.insert(T.Sector) && !Sectors.contains(T.Sector))
             D.AtomicFetched += Scale;
           continue;
@@ -172,6 +173,7 @@ static void randomAccesses(const ptx::Function &F, const Sample &S, const Gpu &G
         D.PartialStoreSectors += Scale * Writes.second;
     D.AtomicDistinct += Scale * Atomics.size();
     D.AtomicGranules += Scale * AtomicGranules.size();
+    D.AtomicLines += Scale * AtomicLines.size();
     D.LoadSectors += Scale * Sectors.size();
     D.LoadGranules += Scale * Granules.size();
     D.DirtyGranules += Scale * DirtyGranules.size();

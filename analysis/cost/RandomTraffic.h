@@ -53,6 +53,7 @@ struct RandomTraffic {
   double AtomicDistinct = 0;      ///< of them
   double AtomicFetched = 0;       ///< of these, those that the warp does not load besides
   double AtomicGranules = 0;      ///< distinct, written back once
+  double AtomicLines = 0;         ///< that these lie in
   double PartialStoreSectors = 0; ///< of all requests, to sectors that they leave partly written
   double DirtyGranules = 0;       ///< distinct, written by stores
   double LoadScatter = 1;         ///< of the granules of loads: 0 as of a stream, 1 each alone in its DRAM row

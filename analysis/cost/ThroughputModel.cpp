@@ -108,7 +108,8 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
   // Beside what L2 takes for them: gathers from 36 to 256 MB took 0.85 to 1.16 of what this says.
   constexpr double HitShare = 0.5;
   // Of atomics on one sector the first one fetches it, and those behind it wait; where a load has fetched it they hardly do.
-  const double Waits = Far.AtomicDistinct > 0 ? std::lerp(0.8, 1.5, Far.AtomicFetched / Far.AtomicDistinct) : 0;
+  const double Behind = Far.AtomicDistinct > 0 ? std::lerp(0.8, 1.5, Far.AtomicFetched / Far.AtomicDistinct) : 0;
+  const double Waits = std::lerp(1, Behind, Far.MissShare);
   W.RandomHits = HitShare * Far.LoadSectors * (1 - Far.MissShare) + Waits * (Far.AtomicSectors - Far.AtomicDistinct * Far.MissShare);
   W.RandomGranules = (Far.LoadGranules + Far.DirtyGranules) * Far.MissShare;
   const double Loaded = std::lerp(Far.LoadGranules * G.DramGranule * Stream,
@@ -117,9 +118,12 @@ WarpDemand warpDemand(const ptx::Function &F, const Sample &S, const Reuse &R, c
   // What is partly written is read first, for each store.
   const double Stored = Far.DirtyGranules * G.WriteBackCycles +
                         2 * Far.PartialStoreSectors * G.RandomSectorCycles;
-  // With the fetch of its sector, a granule that atomics change takes no longer than one that is stored: adds to random
-  // words of 1 GB take 16.5 cycles, to two, three and four arrays of it 14.5 to 15.4 each.
-  W.RandomCycles = Far.MissShare * (Loaded + Stored + Far.AtomicGranules * G.WriteBackCycles);
+  // With the fetch of its sector, a line that atomics change takes no longer than one that is stored: adds to random
+  // words of 1 GB take 16.5 cycles, to two, three and four arrays of it 14.5 to 15.4 each. A second granule of it takes
+  // what its bytes do: three counters of a record take 339,000 cycles in one granule, 413,000 in two of a line, and 616,000 to
+  // 676,000 in three lines, near each other or not.
+  const double Changed = Far.AtomicLines * G.WriteBackCycles + (Far.AtomicGranules - Far.AtomicLines) * 2 * G.DramGranule * Stream;
+  W.RandomCycles = Far.MissShare * (Loaded + Stored + Changed);
   W.Translations = Far.Translations;
   return W;
 }
