@@ -87,8 +87,8 @@ static double meetings(ArrayRef<LineOperations> A, ArrayRef<LineOperations> B) {
   double Same = 0, Pairs = 0;
   for (const LineOperations &One : A)
     for (const LineOperations &Other : B) {
-      if (&One == &Other)
-        continue;
+      if (A.data() == B.data() && &Other >= &One)
+        break;
       Pairs += operationsOf(One) * operationsOf(Other);
       for (auto L = One.begin(), R = Other.begin(); L != One.end() && R != Other.end();)
         if (L->first == R->first)

@@ -80,7 +80,7 @@ private:
     if (At == Writers.end() || At->second.size() > 1)
       return At != Writers.end();
     const Instruction &I = F.Body[At->second.front()];
-    return I.Op == Opcode::Not && I.Src[0].K == Operand::Register && Writers.count(I.Src[0].Reg) && Writers.at(I.Src[0].Reg).size() > 1;
+    return I.Op == Opcode::Not && I.Src.size() == 1 && I.Src[0].K == Operand::Register && Writers.count(I.Src[0].Reg) && Writers.at(I.Src[0].Reg).size() > 1;
   }
 
   /// The flag after \p B, where it was \p Now.
@@ -192,7 +192,7 @@ private:
       const bool Swap = any_of(From, [](const Instruction *I) { return isSwap(*I); });
       if (!Swap && (From.empty() || !isInvariant(Key)))
         return false;
-      if (Counted && none_of(From, [&](const Instruction *I) { return wraps(I->Addr->Reg); }))
+      if (Counted && none_of(From, [&](const Instruction *I) { return I->Addr && wraps(I->Addr->Reg); }))
         return false; // element by element of a list
       Out.Swaps |= Swap;
       ++Out.Keys[{Key.Reg, Key.K == Operand::Immediate ? Key.Imm : 0}];
