@@ -122,6 +122,8 @@ def main(argv=None):
     for asked in options.asked:
         for name, times in measured.items():
             reports = {program: variants.read_report(report_folder(options, asked, name), program) for program in times}
+            if asked != accuracy_page.MODEL:  # may be asked about fewer programs
+                times = {program: of for program, of in times.items() if reports[program]}
             found, unknown = cases.make_cases(times, reports)
             for case in found:
                 page.add(asked, group_of(case.program, name), case)

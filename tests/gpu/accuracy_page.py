@@ -97,6 +97,7 @@ class Page:
         parts = ["## Failures\n"]
         failed = self.failures()
         rows = []
+        asked = {c: {(choice.case.program, choice.case.array) for choice in self.of((c, "throughput"))} for c in ("clang", "nvcc")}
 
         def worst(item):
             return max((c.regret() if c.measured() else float("inf")) for c in item[1].values())
@@ -105,7 +106,7 @@ class Page:
             choice = next(iter(by.values()))
             best = choice.case.best()
             cells = [f"{by[c].layout} {number(by[c].regret(), '.2f') if by[c].measured() else 'not measured'}" if c in by
-                     else "good" if self.of((c, "throughput")) else "–" for c in ("clang", "nvcc")]
+                     else "good" if (program, array) in asked[c] else "–" for c in asked]
             rows.append((f"`{program}` {array}", best, *cells, self.causes.get((program, array), "**not found yet**")))
         if rows:
             parts.append(table(("array", "best", "pick and regret, Clang's PTX", "nvcc's PTX", "cause"), rows))

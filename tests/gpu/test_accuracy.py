@@ -157,6 +157,15 @@ class Page(unittest.TestCase):
         self.assertIn("`p P grouped`", text)
         self.assertIn("**2.000**", text)  # an aim that is missed
 
+    def test_a_program_that_nvcc_was_not_asked_about_is_no_good_pick(self):
+        page = self.page(status="kept", winner="aos")
+        other = case()
+        other.program = "other"
+        page.add(accuracy_page.NVCC, "unseen", other)
+        self.assertIn("| `p` P | soa | aos 2.00 | – |", page.text())
+        page.add(accuracy_page.NVCC, "unseen", case())
+        self.assertIn("| `p` P | soa | aos 2.00 | good |", page.text())
+
     def test_a_failure_without_a_cause_says_so(self):
         self.assertIn("not found yet", self.page(status="kept", winner="aos").text())
 
@@ -182,6 +191,9 @@ class Everything(unittest.TestCase):
             self.assertIn("One H200.", text)
             self.assertIn("always SoA", text)
             self.assertIn("in no figure: `q Q`", text)
+            (root / "reports" / "nvcc-throughput" / "some" / "p" / "report.json").unlink()
+            self.assertEqual(accuracy.main(arguments), 0)
+            self.assertIn("in no figure: `q Q`.", (root / "page.md").read_text())
             (root / "causes.csv").write_text("program,candidate,cause\np,P,none\n")
             with contextlib.redirect_stderr(io.StringIO()):
                 self.assertEqual(accuracy.main(arguments), 1)
