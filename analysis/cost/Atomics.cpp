@@ -1,11 +1,11 @@
 // Measured on an H200 with adds of integers and floats to 1 to 2^20 records, 4 to 128 bytes apart.
 #include "analysis/cost/Atomics.h"
 
-#include "ptx/execute/AddressMap.h"
 #include "ptx/flow/Varying.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <bit>
 #include <cmath>
@@ -84,18 +84,21 @@ static double operationsOf(const LineOperations &Warp) {
 
 /// Probability that an operation of each of two warps is on the same line: the mean over all pairs of \p A and \p B.
 static double meetings(ArrayRef<LineOperations> A, ArrayRef<LineOperations> B) {
+  const auto All = map_to_vector(B, operationsOf);
   double Same = 0, Pairs = 0;
-  for (const LineOperations &One : A)
-    for (const LineOperations &Other : B) {
+  for (const LineOperations &One : A) {
+    const double Own = operationsOf(One);
+    for (auto [Other, Operations] : zip_equal(B, All)) {
       if (A.data() == B.data() && &Other >= &One)
         break;
-      Pairs += operationsOf(One) * operationsOf(Other);
+      Pairs += Own * Operations;
       for (auto L = One.begin(), R = Other.begin(); L != One.end() && R != Other.end();)
         if (L->first == R->first)
           Same += L++->second * R++->second;
         else
           ++(L->first < R->first ? L : R);
     }
+  }
   return Pairs > 0 ? Same / Pairs : 0;
 }
 
@@ -202,7 +205,7 @@ double busiestSlice(const ptx::Function &F, const WarpRunner &Runner, uint64_t B
       if (!isAtomic(I) || R.Mem != ptx::Space::Global)
         continue;
       for (auto [Sector, Count] : operationsBySector(R, Joined[R.Instruction])) {
-        const uint64_t Array = Sector * SectorBytes >> ptx::RangeBits;
+        const uint64_t Array = pointerTo(Sector);
         Lines[Array][lineOf(Sector)] += Count;
         if (Now)
           Arrays[Array].Operations += Count, Operations += Count;

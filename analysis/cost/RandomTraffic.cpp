@@ -3,7 +3,6 @@
 #include "analysis/cost/DramRows.h"
 #include "analysis/cost/NumberMap.h"
 #include "analysis/cost/SortedNumbers.h"
-#include "ptx/execute/AddressMap.h"
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
@@ -26,7 +25,7 @@ void RandomLines::add(const WarpFootprint &W) {
       if (R.Level)
         Levels[R.Level - 1].push_back(Granule);
       if (R.Random)
-        Granules[T.Sector * SectorBytes >> ptx::RangeBits].push_back(Granule);
+        Granules[pointerTo(T.Sector)].push_back(Granule);
     }
   }
 }
@@ -112,7 +111,7 @@ double RandomLines::missShareBelow(unsigned Top) const {
   ByPointer Descent;
   for (const std::vector<uint64_t> &Level : Levels)
     for (uint64_t Granule : Level)
-      Descent[Granule * granuleSectors(G) * SectorBytes >> ptx::RangeBits].push_back(Granule);
+      Descent[pointerTo(Granule * granuleSectors(G))].push_back(Granule);
   const Touched Whole = touched(Descent);
   std::vector<uint64_t> Roots = Levels.front();
   sortOnce(Roots);

@@ -5,7 +5,6 @@
 #include "analysis/cost/SharedL2.h"
 #include "analysis/cost/SortedNumbers.h"
 #include "analysis/cost/WriteBacks.h"
-#include "ptx/execute/AddressMap.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -31,7 +30,7 @@ void Ranges::add(const WarpFootprint &W, ArrayRef<Reach> Unseen, function_ref<bo
       };
       const Reach Rest = Unseen[R.Instruction];
       widen(Of[R.Instruction], Rest.Below, Rest.Above);
-      widen(Own[Low * SectorBytes >> ptx::RangeBits], 0, 0);
+      widen(Own[pointerTo(Low)], 0, 0);
     }
   double Span = 0;
   for (auto [Pointer, In] : Own)
@@ -53,13 +52,13 @@ std::map<uint64_t, double> Ranges::bytesByPointer() const {
   uint64_t End = 0;
   for (auto [Low, High] : Sorted)
     if (High > Low && High > End) {
-      Out[Low * SectorBytes >> ptx::RangeBits] += double(High - std::max(Low, End)) * SectorBytes;
+      Out[pointerTo(Low)] += double(High - std::max(Low, End)) * SectorBytes;
       End = High;
     }
   return Out;
 }
 
-uint64_t Ranges::pointerOf(unsigned I) const { return Of[I].High ? Of[I].Low * SectorBytes >> ptx::RangeBits : 0; }
+uint64_t Ranges::pointerOf(unsigned I) const { return Of[I].High ? pointerTo(Of[I].Low) : 0; }
 
 double Ranges::bytesOfWarp() const {
   std::vector<double> Sorted = Spans;
@@ -296,9 +295,9 @@ RegularTraffic regularTraffic(const ptx::Function &F, const WarpRunner &Runner, 
         const double Alone = Near.Scattered.lookup(I);
         Refetched += Read;
         if (auto At = Arrays.find(Touched.Reads.pointerOf(I)); At != Arrays.end()) {
-          const double First = A.MissGranules > 0 ? Read / Near.Sharing * Warps * A.FirstGranules / A.MissGranules : 0;
-          At->second.Asked += First;
-          At->second.Again += Read / Near.Sharing * Warps - First;
+          const double PerGranule = S.weight(I) * G.DramGranule / A.Requests / Near.Sharing * Warps;
+          At->second.Asked += PerGranule * A.FirstGranules;
+          At->second.Again += PerGranule * (A.MissGranules - A.FirstGranules);
         }
         Rewritten += Written;
         Out.ReadScatter += Read * Alone;

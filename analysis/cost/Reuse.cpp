@@ -318,17 +318,8 @@ std::optional<Reuse> simulateSome(const ptx::Function &F, const Sample &Sampled,
   return S.take(Longer);
 }
 
-} // namespace
-
-Reuse simulate(const ptx::Function &F, const Sample &Sampled, const WarpRunner &Runner, const Gpu &G, unsigned Resident,
-               unsigned Generations, const ptx::ExecuteLimits &Limits) {
-  const uint64_t Sms = std::max<uint64_t>(G.Sms, 1);
-  const double AtATime = std::min(1.0, double(Resident * Sms) / double(Runner.blocks()));
-  const ResidentBlocks Blocks(Runner.blocks(), Resident, Generations, Sms);
-  if (std::optional<Reuse> Some = simulateSome(F, Sampled, Runner, G, Blocks, uint64_t(Resident) * Runner.warpsPerBlock(), Limits)) {
-    Some->AtATime = AtATime;
-    return std::move(*Some);
-  }
+Reuse simulateAll(const ptx::Function &F, const Sample &Sampled, const WarpRunner &Runner, const Gpu &G, const ResidentBlocks &Blocks,
+                  unsigned Resident, unsigned Generations, const ptx::ExecuteLimits &Limits) {
   Sm S(F, Sampled, G, 1);
   // Of a grid of many waves, most blocks find what earlier ones left in L1, if what an SM's blocks load fits.
   if (Generations == 1 && !Blocks.inTurn()) {
@@ -342,8 +333,18 @@ Reuse simulate(const ptx::Function &F, const Sample &Sampled, const WarpRunner &
       Run.push_back(Blocks.at(Gen * Resident + K));
     S.generation(Runner.footprints(Run, Limits), Runner.warpsPerBlock());
   }
-  Reuse Out = S.take(Limits);
-  Out.AtATime = AtATime;
+  return S.take(Limits);
+}
+
+} // namespace
+
+Reuse simulate(const ptx::Function &F, const Sample &Sampled, const WarpRunner &Runner, const Gpu &G, unsigned Resident,
+               unsigned Generations, const ptx::ExecuteLimits &Limits) {
+  const uint64_t Sms = std::max<uint64_t>(G.Sms, 1);
+  const ResidentBlocks Blocks(Runner.blocks(), Resident, Generations, Sms);
+  std::optional<Reuse> Some = simulateSome(F, Sampled, Runner, G, Blocks, uint64_t(Resident) * Runner.warpsPerBlock(), Limits);
+  Reuse Out = Some ? std::move(*Some) : simulateAll(F, Sampled, Runner, G, Blocks, Resident, Generations, Limits);
+  Out.AtATime = std::min(1.0, double(Resident * Sms) / double(Runner.blocks()));
   return Out;
 }
 

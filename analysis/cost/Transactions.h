@@ -2,6 +2,7 @@
 // of its lanes. A vector access (.v2, .v4) is one request.
 #pragma once
 
+#include "ptx/execute/AddressMap.h"
 #include "ptx/execute/Execute.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -14,6 +15,8 @@ inline constexpr unsigned SectorBytes = 32, LineBytes = 128, WarpLanes = 32;
 
 /// The 128-byte line that \p Sector lies in.
 inline uint64_t lineOf(uint64_t Sector) { return Sector / (LineBytes / SectorBytes); }
+/// Number of the pointer's range that a sector lies in.
+inline uint64_t pointerTo(uint64_t Sector) { return Sector * SectorBytes >> ptx::RangeBits; }
 
 /// One 32-byte sector and which of its bytes a request touches.
 struct SectorTouch {

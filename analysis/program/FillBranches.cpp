@@ -3,6 +3,8 @@
 #include "analysis/program/Around.h"
 #include "analysis/program/FillFormula.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace clang;
 
 namespace restride {
@@ -60,8 +62,7 @@ bool FillFormula::assign(const Stmt *S, const VarDecl *V, unsigned Depth) {
   const DeclRefExpr *To = B && B->isAssignmentOp() ? dyn_cast<DeclRefExpr>(B->getLHS()->IgnoreParens()) : nullptr;
   if (!To || To->getDecl() != V || changes(B->getRHS(), V, Context))
     return false;
-  const uint32_t Value = add(B->getRHS(), Depth + 1);
-  Parameters[V] = B->getOpcode() == BO_Assign ? Value : operation(BinaryOperator::getOpForCompoundAssignment(B->getOpcode()), V->getType(), Parameters[V], Value);
+  give(V, B, Depth + 1);
   return true;
 }
 
@@ -72,19 +73,17 @@ std::optional<uint32_t> FillFormula::assigned(const DeclRefExpr *R, const VarDec
     return std::nullopt;
   if (auto At = Assigned.find({V, Here}); At != Assigned.end())
     return At->second;
-  const std::set<const DeclRefExpr *> Outer = Followed;
+  llvm::SaveAndRestore Outer(Followed);
+  llvm::SaveAndRestore There(Varies, Varies & loopsAroundOf(V));
   for (const DeclRefExpr *Write : Facts.Modified.at(V->getLocation().getRawEncoding()))
     Followed.insert(Write);
-  const uint32_t Around = std::exchange(Varies, Varies & loopsAroundOf(V));
-  Parameters[V] = declared(V, V->getInit(), Depth + 1);
+  Parameters[V] = V->getInit() ? add(V->getInit(), Depth + 1) : typed(V->getType(), FillNode::Op::Unknown);
   const bool Known = llvm::all_of(Block->body(), [&, Behind = false](const Stmt *S) mutable {
     Behind |= S == Here;
     return Behind || assign(S, V, Depth + 1);
   });
-  Varies = Around;
   const uint32_t Value = Parameters[V];
   Parameters.erase(V);
-  Followed = Outer;
   return Known ? Assigned[{V, Here}] = Value : std::optional<uint32_t>();
 }
 

@@ -43,6 +43,17 @@ static bool isStraight(const FunctionDecl *F) {
          });
 }
 
+void FillFormula::give(const VarDecl *V, const BinaryOperator *B, unsigned Depth) {
+  const uint32_t Value = add(B->getRHS(), Depth);
+  if (B->getOpcode() == BO_Assign) {
+    Parameters[V] = Value;
+    return;
+  }
+  const auto Old = Parameters.find(V);
+  const uint32_t Before = Old != Parameters.end() ? Old->second : typed(V->getType(), FillNode::Op::Unknown);
+  Parameters[V] = operation(BinaryOperator::getOpForCompoundAssignment(B->getOpcode()), V->getType(), Before, Value);
+}
+
 uint32_t FillFormula::follow(const FunctionDecl *F, unsigned Depth) {
   const CompoundStmt *Body = cast<CompoundStmt>(F->getBody());
   std::set<const DeclRefExpr *> Outer = Followed;
@@ -61,19 +72,8 @@ uint32_t FillFormula::follow(const FunctionDecl *F, unsigned Depth) {
           Parameters[V] = add(V->getInit(), Depth);
       continue;
     }
-    const DeclRefExpr *Assigned = assignedBy(S, F);
-    if (!Assigned) // what is around the function, and not known from here on
-      continue;
-    const BinaryOperator *B = cast<BinaryOperator>(S);
-    const VarDecl *V = cast<VarDecl>(Assigned->getDecl());
-    const uint32_t Value = add(B->getRHS(), Depth);
-    if (B->getOpcode() == BO_Assign) {
-      Parameters[V] = Value;
-      continue;
-    }
-    const auto Old = Parameters.find(V);
-    const uint32_t Before = Old != Parameters.end() ? Old->second : typed(V->getType(), FillNode::Op::Unknown);
-    Parameters[V] = operation(BinaryOperator::getOpForCompoundAssignment(B->getOpcode()), V->getType(), Before, Value);
+    if (const DeclRefExpr *Assigned = assignedBy(S, F)) // else what is around the function, and not known from here on
+      give(cast<VarDecl>(Assigned->getDecl()), cast<BinaryOperator>(S), Depth);
   }
   Followed = std::move(Outer);
   return *Out;

@@ -9,6 +9,7 @@
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMapContext.h"
 #include "clang/Basic/SourceManager.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace clang;
 
@@ -148,7 +149,8 @@ uint32_t FillFormula::variable(const DeclRefExpr *R, unsigned Depth) {
     return At->second;
   if (!V->isLocalVarDecl() || !V->getInit())
     return unknown(R);
-  return Parameters[V] = declared(V, V->getInit(), Depth + 1); // once, however often it is used
+  llvm::SaveAndRestore There(Varies, Varies & loopsAroundOf(V));
+  return Parameters[V] = add(V->getInit(), Depth + 1); // once, however often it is used
 }
 
 uint32_t FillFormula::loopsAroundOf(const VarDecl *V) const {
@@ -157,14 +159,6 @@ uint32_t FillFormula::loopsAroundOf(const VarDecl *V) const {
   const auto At = llvm::find(Around, Outermost);
   const size_t Count = At - Around.begin() + 1;
   return At == Around.end() || Count > 31 ? ~0u : (1u << Count) - 1;
-}
-
-uint32_t FillFormula::declared(const VarDecl *V, const Expr *E, unsigned Depth) {
-  const uint32_t Outer = Varies;
-  Varies &= loopsAroundOf(V);
-  const uint32_t Out = E ? add(E, Depth) : typed(V->getType(), FillNode::Op::Unknown);
-  Varies = Outer;
-  return Out;
 }
 
 uint32_t FillFormula::operation(BinaryOperatorKind What, QualType T, uint32_t L, uint32_t R) {

@@ -31,8 +31,7 @@ private:
   uint32_t unknown(const clang::Expr *E);
   uint32_t add(const clang::Expr *E, unsigned Depth);
   uint32_t variable(const clang::DeclRefExpr *R, unsigned Depth);
-  /// Adds \p E, what \p V gets where it is declared: the loops around that have another number in each trip.
-  uint32_t declared(const clang::VarDecl *V, const clang::Expr *E, unsigned Depth);
+  /// Loops, as bits, around where \p V is declared: what is unknown there is another number in their trips.
   uint32_t loopsAroundOf(const clang::VarDecl *V) const;
   uint32_t operation(clang::BinaryOperatorKind What, clang::QualType T, uint32_t L, uint32_t R);
   uint32_t element(const clang::ArraySubscriptExpr *S, unsigned Depth);
@@ -49,6 +48,8 @@ private:
   // FillCall.cpp
   uint32_t call(const clang::CallExpr *C, unsigned Depth);
   void enter(const clang::CallExpr *C, unsigned Depth);
+  /// Gives \p V, in Parameters, what the assignment \p B does.
+  void give(const clang::VarDecl *V, const clang::BinaryOperator *B, unsigned Depth);
   /// What the parameters of \p F are, and those that vary and are no integers.
   std::map<const clang::VarDecl *, uint32_t> given(const clang::FunctionDecl *F, llvm::ArrayRef<const clang::Expr *> Arguments, unsigned Depth);
   /// What \p F returns, statement by statement.

@@ -95,7 +95,7 @@ uint32_t AluUnit::tossed(uint32_t U) const {
   U &= Mask;
   if (Op.SrcFloat)
     return U;
-  const Slot First = Op.SrcCount ? P.Slots[Op.FirstSrc] : -1, Second = Op.SrcCount > 1 ? P.Slots[Op.FirstSrc + 1] : -1;
+  const Slot First = Op.SrcCount ? P.Slots[Op.FirstSrc] : -1;
   const bool IsRegister = First >= 0 && unsigned(First) < P.Registers;
   if (!U || P.isPlain(Op) || (IsRegister && P.FewBits[unsigned(First)]))
     return 0;
@@ -107,27 +107,25 @@ uint32_t AluUnit::tossed(uint32_t U) const {
   // data than in random numbers.
   const Lanes &B = source(1);
   const unsigned Bits = Op.SrcBits;
-  if (Op.Compare == Relation::Equal || Op.Compare == Relation::NotEqual) {
+  if (isEquality()) {
     const bool NonNegative = IsRegister && Op.SrcSigned && P.NonNegative[unsigned(First)];
     return NonNegative ? lanesWhere(U, [&](unsigned L) { return signExtend(B[L], Bits) >= 0; }) : U;
   }
-  const bool HasThreshold = Second >= 0 && unsigned(Second) >= P.Registers;
-  return HasThreshold ? lanesWhere(U, [&](unsigned L) { return signExtend(B[L], Bits) > 0; }) : 0;
+  return comparesWithConstant() ? lanesWhere(U, [&](unsigned L) { return signExtend(B[L], Bits) > 0; }) : 0;
+}
+
+bool AluUnit::comparesWithConstant() const {
+  const Slot Second = Op.SrcCount > 1 ? P.Slots[Op.FirstSrc + 1] : -1;
+  return Second >= 0 && unsigned(Second) >= P.Registers;
 }
 
 /// `state == FLYING`: equality to a constant that is not zero.
-bool AluUnit::isKind() const {
-  const Slot Second = Op.SrcCount > 1 ? P.Slots[Op.FirstSrc + 1] : -1;
-  const bool IsConstant = Second >= 0 && unsigned(Second) >= P.Registers;
-  return !Op.SrcFloat && (Op.Compare == Relation::Equal || Op.Compare == Relation::NotEqual) && IsConstant && source(1)[0] != 0;
-}
+bool AluUnit::isKind() const { return !Op.SrcFloat && isEquality() && comparesWithConstant() && source(1)[0] != 0; }
 
 /// `x < 0 || x >= width` as compilers join it: an unsigned comparison with a constant. Data mostly lie inside.
 bool AluUnit::isRange() const {
   constexpr uint64_t Least = 256; // a smaller one may be any threshold
-  const Slot Second = Op.SrcCount > 1 ? P.Slots[Op.FirstSrc + 1] : -1;
-  const bool IsConstant = Second >= 0 && unsigned(Second) >= P.Registers;
-  return !Op.SrcFloat && !Op.SrcSigned && Op.SrcBits == 32 && Op.Compare != Relation::Equal && Op.Compare != Relation::NotEqual && IsConstant && source(1)[0] >= Least;
+  return !Op.SrcFloat && !Op.SrcSigned && Op.SrcBits == 32 && !isEquality() && comparesWithConstant() && source(1)[0] >= Least;
 }
 
 /// How often a first comparison, and not its opposite, holds.

@@ -84,6 +84,8 @@ private:
   void convertAddress();
   /// How a comparison with floating-point data comes out for all but special cases; none: it tells no such.
   std::optional<bool> usual() const;
+  bool isEquality() const { return Op.Compare == Relation::Equal || Op.Compare == Relation::NotEqual; }
+  bool comparesWithConstant() const;
   bool isKind() const;
   bool isRange() const;
   double probability(uint64_t V, uint64_t W) const;

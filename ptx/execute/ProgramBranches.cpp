@@ -274,7 +274,7 @@ void Program::decodeLoops() {
     Info.Walks = walkOf(F, C, L);
     const bool Decides = Info.Walks && Info.Walks->Decides;
     if (!Decides)
-      Info.Looks = searchOf(F, C, L);
+      Info.Looks = searchOf(F, C, L, Info.Inductions);
     Info.Marches = !Info.Inductions.Test && marches(F, C, L);
     unsigned Exits = 0;
     for (unsigned B : L.Blocks)

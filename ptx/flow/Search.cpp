@@ -1,6 +1,5 @@
 #include "ptx/flow/Search.h"
 
-#include "ptx/flow/Induction.h"
 #include "ptx/flow/LoopWrites.h"
 #include "ptx/flow/Walk.h"
 
@@ -27,10 +26,8 @@ bool loadsData(const Instruction &I) { return I.isLoad() && I.Mem != Space::Para
 
 class SearchReader {
 public:
-  SearchReader(const Function &F, const ControlFlow &C, const Loop &L) : F(F), C(C), L(L), Writers(writesIn(F, C, L)) {
-    if (const std::optional<ExitTest> Test = inductions(F, C, L).Test)
-      Counted = &F.Body[Test->Branch];
-  }
+  SearchReader(const Function &F, const ControlFlow &C, const Loop &L, const LoopInductions &Counters)
+      : F(F), C(C), L(L), Writers(writesIn(F, C, L)), Counted(Counters.Test ? &F.Body[Counters.Test->Branch] : nullptr) {}
 
   std::optional<Search> run() const {
     Search Out;
@@ -74,13 +71,15 @@ private:
   bool inside(unsigned B) const { return is_contained(L.Blocks, B); }
   bool leaves(unsigned B) const { return leavesLoop(C, L, B); }
 
+  /// Several instructions of the loop do.
+  bool isSetByPaths(int Register) const {
+    auto At = Writers.find(Register);
+    return At != Writers.end() && At->second.size() > 1;
+  }
   /// It tells by which path one came: the paths set it, or its opposite. Unrolled trips have one each.
   bool isFlag(int Register) const {
-    auto At = Writers.find(Register);
-    if (At == Writers.end() || At->second.size() > 1)
-      return At != Writers.end();
-    const Instruction &I = F.Body[At->second.front()];
-    return I.Op == Opcode::Not && I.Src.size() == 1 && I.Src[0].K == Operand::Register && Writers.count(I.Src[0].Reg) && Writers.at(I.Src[0].Reg).size() > 1;
+    const Instruction *I = writer(Register);
+    return I ? I->Op == Opcode::Not && I->Src.size() == 1 && I->Src[0].K == Operand::Register && isSetByPaths(I->Src[0].Reg) : isSetByPaths(Register);
   }
 
   /// The flag after \p B, where it was \p Now.
@@ -236,7 +235,7 @@ private:
   const ControlFlow &C;
   const Loop &L;
   const LoopWrites Writers;
-  const Instruction *Counted = nullptr; ///< the branch that leaves the loop by its count
+  const Instruction *const Counted; ///< the branch that leaves the loop by its count
 };
 
 } // namespace
@@ -250,6 +249,8 @@ double Search::goesOn(uint64_t Trip) const {
   return Tail * std::pow(double(Trip) / double(Trip + 1), std::log2(Tail / First));
 }
 
-std::optional<Search> searchOf(const Function &F, const ControlFlow &C, const Loop &L) { return SearchReader(F, C, L).run(); }
+std::optional<Search> searchOf(const Function &F, const ControlFlow &C, const Loop &L, const LoopInductions &Counters) {
+  return SearchReader(F, C, L, Counters).run();
+}
 
 } // namespace restride::ptx

@@ -2,7 +2,7 @@
 // key in a hash table or a chain, or the success of a compare-and-swap.
 #pragma once
 
-#include "ptx/flow/ControlFlow.h"
+#include "ptx/flow/Induction.h"
 
 namespace restride::ptx {
 
@@ -40,6 +40,6 @@ struct Search {
 /// a compare-and-swap returns, a value that is the same in all trips, or for the
 /// latter any value. Of loops that a count ends, too, only those whose places begin
 /// anew at the end of a table: others go through a list.
-std::optional<Search> searchOf(const Function &F, const ControlFlow &C, const Loop &L);
+std::optional<Search> searchOf(const Function &F, const ControlFlow &C, const Loop &L, const LoopInductions &Counters);
 
 } // namespace restride::ptx

@@ -11,7 +11,7 @@ static std::optional<Search> searchIn(const std::string &Body) {
   const Module M = parsed(kernel(Body));
   const ControlFlow C = controlFlow(M.Functions.at(0));
   EXPECT_EQ(C.Loops.size(), 1u);
-  return searchOf(M.Functions.at(0), C, C.Loops.at(0));
+  return searchOf(M.Functions.at(0), C, C.Loops.at(0), inductions(M.Functions.at(0), C, C.Loops.at(0)));
 }
 static bool search(const std::string &Body) { return searchIn(Body).has_value(); }
 
