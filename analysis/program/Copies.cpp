@@ -93,6 +93,45 @@ bool takesCopies(const ParmVarDecl *P) {
 
 namespace {
 
+/// Subscripts of member arrays of a parameter.
+class MemberSearches : public DynamicRecursiveASTVisitor {
+public:
+  explicit MemberSearches(const ParmVarDecl *P) : P(P) {}
+  bool VisitArraySubscriptExpr(ArraySubscriptExpr *A) override {
+    const Expr *E = A->getBase()->IgnoreParenImpCasts();
+    bool Variable = !A->getIdx()->isIntegerConstantExpr(P->getASTContext()), Member = false;
+    for (;; E = E->IgnoreParenImpCasts()) {
+      if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && !M->isArrow())
+        Member = true, E = M->getBase();
+      else if (const ArraySubscriptExpr *Outer = dyn_cast<ArraySubscriptExpr>(E); Outer && Outer->getBase()->IgnoreParenImpCasts()->getType()->isArrayType())
+        Variable |= !Outer->getIdx()->isIntegerConstantExpr(P->getASTContext()), E = Outer->getBase();
+      else
+        break;
+    }
+    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
+    Found |= Variable && Member && R && R->getDecl() == P && A->getBase()->IgnoreParenImpCasts()->getType()->isArrayType();
+    return !Found;
+  }
+  bool Found = false;
+
+private:
+  const ParmVarDecl *P;
+};
+
+} // namespace
+
+bool searchesMembers(const ParmVarDecl *P) {
+  const FunctionDecl *F = dyn_cast<FunctionDecl>(P->getDeclContext());
+  const FunctionDecl *Definition = F ? F->getDefinition() : nullptr;
+  if (!Definition || Definition->isDependentContext())
+    return false;
+  MemberSearches Search(Definition->getParamDecl(P->getFunctionScopeIndex()));
+  Search.TraverseStmt(Definition->getBody());
+  return Search.Found;
+}
+
+namespace {
+
 /// What a function reads of a parameter and writes of its object.
 class ReadsAndWrites : public DynamicRecursiveASTVisitor {
 public:

@@ -118,6 +118,9 @@ void UseClassifier::element(const Expr *E, Pointer P) {
       return Unknown("the value of an assignment to an element is used");
     return addAccess(Access::Store, O, P, {}, O->getArg(1));
   }
+  const CallExpr *Call = dyn_cast<CallExpr>(S);
+  if (Call && !Graph.facts(P.Node).Sites.declared() && elementArgument(Call, E, P))
+    return;
   if (copies(E, S))
     return addAccess(Access::Load, E, P, {});
   if (const CXXOperatorCallExpr *O = dyn_cast<CXXOperatorCallExpr>(S)) {
@@ -126,7 +129,7 @@ void UseClassifier::element(const Expr *E, Pointer P) {
       return inPlace(O, F, E, P, {});
     return Unknown("an operator may change this element, or read it after changing another; give it a copy");
   }
-  if (const CallExpr *Call = dyn_cast<CallExpr>(S)) {
+  if (Call) {
     if (!elementArgument(Call, E, P))
       Unknown("an element is passed by reference" + (Call->getDirectCallee() ? " to '" + Call->getDirectCallee()->getNameAsString() + "'" : ""));
     return;

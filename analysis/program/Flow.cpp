@@ -40,12 +40,13 @@ const CXXRecordDecl *addressedPointee(const ValueDecl *D, const SourceView &View
   return F && !runsOnDevice(F) && Pointer->isPointerType() && !Pointer.hasQualifiers() ? trackedPointee(Pointer, View) : nullptr;
 }
 
-/// A parameter `T &` of a free function. Where a copy does as well the callers
+/// A parameter `T &` of a free function. Where a copy does as well, and costs no more, the callers
 /// pass one, and the function stays as it is.
 static const CXXRecordDecl *trackedReferent(const ValueDecl *D, const SourceView &View) {
   const ParmVarDecl *P = dyn_cast<ParmVarDecl>(D);
   const FunctionDecl *F = P ? dyn_cast<FunctionDecl>(P->getDeclContext()) : nullptr;
-  if (!F || isa<CXXMethodDecl>(F) || F->isOverloadedOperator() || !P->getType()->isLValueReferenceType() || takesCopies(P))
+  if (!F || isa<CXXMethodDecl>(F) || F->isOverloadedOperator() || !P->getType()->isLValueReferenceType() ||
+      (takesCopies(P) && !searchesMembers(P)))
     return nullptr;
   return userRecord(P->getType().getNonReferenceType(), View);
 }

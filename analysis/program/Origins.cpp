@@ -154,20 +154,30 @@ bool UseClassifier::allocated(NodeId Node, const CastExpr *Cast) {
   return true;
 }
 
+/// No name of a program's.
+static constexpr llvm::StringLiteral SingleObjects = "single objects of record ";
+
 /// \p Node is a reference parameter: the argument is an element, or an object of its own.
 void UseClassifier::elementFlowsInto(NodeId Node, const Expr *Source) {
   const Expr *E = Source->IgnoreParenImpCasts();
-  if (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(E))
+  const Expr *Base = E;
+  while (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(Base))
+    Base = A->getBase()->IgnoreParenImpCasts();
+  const DeclRefExpr *Array = dyn_cast<DeclRefExpr>(Base);
+  const std::optional<NodeId> Declared = Array ? Graph.node(Array->getDecl()) : std::nullopt;
+  const bool Copied = Declared && Graph.facts(*Declared).Sites.declared(); // or it is refused
+  if (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(E); A && !Copied)
     return flowInto(Node, A->getBase());
   if (const UnaryOperator *U = dyn_cast<UnaryOperator>(E); U && U->getOpcode() == UO_Deref)
     return flowInto(Node, U->getSubExpr());
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
-    if (Facts.Aliases.count(R->getDecl()))
+    if (auto At = Facts.Aliases.find(R->getDecl()); At != Facts.Aliases.end() && !Graph.facts(At->second.Node).Sites.declared())
       return;
     if (std::optional<NodeId> Other = Graph.node(R->getDecl()); Other && Graph.facts(*Other).ToElement)
       return Graph.unite(Node, *Other);
   }
   Graph.facts(Node).Origins.push_back({Origin::Host, View.where(E->getExprLoc()), "a single object"});
+  Graph.link(Node, SingleObjects.str() + std::to_string(Graph.facts(Node).Record)); // one way to call a function, however many
 }
 
 void UseClassifier::passed(const CallExpr *Call, const Expr *Argument, NodeId Parameter) {

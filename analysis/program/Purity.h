@@ -19,6 +19,10 @@ bool isPureFunction(const clang::FunctionDecl *F, bool OwnObject = false);
 /// back: a copy does as well.
 bool takesCopies(const clang::ParmVarDecl *P);
 
+/// The function of \p P finds elements of its member arrays by subscripts that are no constants. A copy would lie in
+/// memory, not in registers, and be loaded whole.
+bool searchesMembers(const clang::ParmVarDecl *P);
+
 /// Evaluating \p Operands in another order could give other values.
 bool orderMatters(llvm::ArrayRef<const clang::Expr *> Operands);
 
