@@ -72,8 +72,21 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::member(const Membe
 
 template <typename T> std::optional<EstimateOf<T>> Evaluator::arrayElement(const ArraySubscriptExpr *E, Frame In) const {
   Part P;
-  const Expr *Object = wholeOf(E, P, Context);
-  return Object && !P.empty() ? part<T>(Object, P, In.deeper()) : std::nullopt;
+  if (const Expr *Object = wholeOf(E, P, Context))
+    return P.empty() ? std::nullopt : part<T>(Object, P, In.deeper());
+  // `radius[pass]`: one in the middle, where a loop goes through them or nobody says which.
+  P.clear();
+  const Expr *Base = E->getBase()->IgnoreParenImpCasts(), *Object = wholeOf(Base, P, Context);
+  const ConstantArrayType *Array = Context.getAsConstantArrayType(Base->getType());
+  if (!Object || !Array || Array->isZeroSize())
+    return std::nullopt;
+  const int64_t Last = int64_t(Array->getZExtSize()) - 1;
+  const std::optional<Estimate> Index = integer(E->getIdx(), In.deeper());
+  P.push_back(uint64_t(Index && !Index->Assumed.changes() ? std::clamp<int64_t>(Index->Value, 0, Last) : Last / 2));
+  std::optional<EstimateOf<T>> Value = part<T>(Object, P, In.deeper());
+  if (Value)
+    Value->Assumed |= Doubt::Changes;
+  return Value;
 }
 
 template <typename T> std::optional<EstimateOf<T>> Evaluator::ofAnyObject(const CXXRecordDecl *Class, llvm::ArrayRef<uint64_t> P, Frame In) const {

@@ -235,6 +235,13 @@ TEST(Launches, knowArraysInObjects) {
   EXPECT_EQ(argument("Grid g; for (int i = 0; i < 2; ++i) g.pitch[i] = atoi(argv[i]); k<<<1, 32>>>(d, g.pitch[1]);", Grid), std::nullopt);
 }
 
+TEST(Launches, takeOneOfAListThatALoopGoesThrough) {
+  const std::string Loop = "for (int pass = 0; pass < 3; ++pass) ";
+  EXPECT_EQ(argument("const int radius[3] = {1, 2, 9}; " + Loop + "k<<<1, 32>>>(d, radius[pass]);"), 2) << "in the middle of the trips";
+  EXPECT_EQ(argument("int radius[] = {1, 2, 9}; for (int r : radius) k<<<1, 32>>>(d, radius[atoi(argv[1])] + 1);"), 3) << "nobody says which";
+  EXPECT_EQ(argument("int radius[3]; for (int i = 0; i < 3; ++i) radius[i] = atoi(argv[i]); " + Loop + "k<<<1, 32>>>(d, radius[pass]);"), std::nullopt);
+}
+
 TEST(Launches, followWhatAConstructorIsGivenByMakeUnique) {
   const std::string Make = "namespace std { template <class T> struct unique_ptr { T *p; T *operator->() const { return p; } };\n"
                            "template <class T, class... A> unique_ptr<T> make_unique(A &&...a) { return {new T(static_cast<A &&>(a)...)}; } }\n";
