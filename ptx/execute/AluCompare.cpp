@@ -149,8 +149,8 @@ uint32_t AluUnit::toss(uint32_t Tossed) {
     return !Rest;
   };
   // One value for all lanes is one coin for the warp. Few of them are thrown,
-  // and no layout shall be lucky: heads and tails take turns.
-  if ((Tossed >> One & 1) && std::popcount(Mask) > 1 && Agrees(A) && Agrees(B)) {
+  // and no layout shall be lucky: heads and tails take turns. So it is where near threads go down the same tree.
+  if ((Tossed >> One & 1) && std::popcount(Mask) > 1 && (P.ByStack[size_t(&Op - P.Ops.data())] || (Agrees(A) && Agrees(B)))) {
     const bool Range = isRange(), Turn = R.Coins[&Op]++ % (Range ? RangeTests : isKind() ? 3 : 2) == 1;
     return (Turn != (Range && kindOf(Rel) == 2)) != isOpposite(Rel) ? Tossed : 0;
   }

@@ -201,6 +201,8 @@ public:
   llvm::BitVector FewBits;
   /// Per instruction: in a loop that walks, where each lane goes its own way.
   llvm::BitVector InWalk;
+  /// Per instruction: in a loop that goes down a tree by a stack; see Walk.h.
+  llvm::BitVector ByStack;
   /// Per instruction: goes by places that are computed, though data chose among them; see Walk.h.
   llvm::BitVector Plain;
   bool isPlain(const MicroOp &Op) const { return Plain[size_t(&Op - Ops.data())]; }

@@ -260,6 +260,7 @@ bool Program::ordersLoaded(unsigned At) const {
 void Program::decodeLoops() {
   PlaceInLoop.resize(C.Blocks.size());
   InWalk.resize(F.Body.size());
+  ByStack.resize(F.Body.size());
   Plain.resize(F.Body.size());
   for (unsigned B = 0; B < C.Blocks.size(); ++B)
     if (C.LoopOf[B] >= 0)
@@ -286,6 +287,9 @@ void Program::decodeLoops() {
     if (Info.Walks)
       for (unsigned B : L.Blocks)
         InWalk.set(C.Blocks[B].Begin, C.Blocks[B].End);
+    else if (walksByStack(F, C, L))
+      for (unsigned B : L.Blocks)
+        ByStack.set(C.Blocks[B].Begin, C.Blocks[B].End);
     if (Decides)
       for (unsigned I : Info.Walks->Plain)
         Plain.set(I);

@@ -57,9 +57,11 @@ StoredValue WarpMemory::read(const MicroOp &Op, unsigned Part, DataIntegers Data
       if (const std::optional<uint64_t> Value = placed(*Known, Op, Part, Address))
         return {*Value, Known->Scattered};
   }
-  // Local memory of different lanes is different memory.
+  // Local memory of different lanes is different memory, but what nobody was seen to lay on their stacks.
   Origin Seen;
-  const uint64_t Seed = Where == Space::Local ? Address * 32 + Lane : seed(Address, Seen);
+  const bool OnStack = Where == Space::Local && P.ByStack[size_t(&Op - P.Ops.data())];
+  Data.Local &= !OnStack;
+  const uint64_t Seed = OnStack ? Address : Where == Space::Local ? Address * 32 + Lane : seed(Address, Seen);
   return {loaded(Op, Part, Data, Lane, Seed ^ window(Where)), true};
 }
 

@@ -27,6 +27,13 @@ public:
     return W;
   }
 
+  bool isByStack() const {
+    const BitVector Taken = loadedBy([](const Instruction &I) { return I.isLoad() && I.Mem == Space::Local; });
+    const BitVector Found = loadedBy([](const Instruction &I) { return I.isLoad() && I.Mem == Space::Global; });
+    return goesTo(Taken, Space::Global) &&
+           anyInstruction([&](const Instruction &I) { return I.isStore() && I.Mem == Space::Local && hasAny(Found, I.Src); });
+  }
+
 private:
   static bool has(const BitVector &Set, int Register) { return Register >= 0 && Set.test(unsigned(Register)); }
   static bool loads(const Instruction &I) { return I.isLoad() && I.Mem != Space::Param && I.Mem != Space::Shared; }
@@ -84,6 +91,22 @@ private:
     return anyInstruction([&](const Instruction &I) { return loads(I) && I.Addr && has(Steps, I.Addr->Reg); });
   }
 
+  /// What follows in integers from what the instructions load for which \p Is holds.
+  template <typename FnT> BitVector loadedBy(FnT Is) const {
+    BitVector Set = nothing();
+    anyInstruction([&](const Instruction &I) {
+      for (const Operand &D : I.Dest)
+        if (D.Reg >= 0 && Is(I))
+          Set.set(unsigned(D.Reg));
+      return false;
+    });
+    return spread(std::move(Set), Flow::Places);
+  }
+
+  bool goesTo(const BitVector &Places, Space S) const {
+    return anyInstruction([&](const Instruction &I) { return I.isLoad() && I.Mem == S && I.Addr && has(Places, I.Addr->Reg); });
+  }
+
   /// What is decided neither by one of \p Data nor by comparing one.
   std::vector<unsigned> plain(BitVector Data) const {
     auto isPredicate = [](const Instruction &I) { return I.Op == Opcode::Setp || I.Ty.K == Type::Pred; };
@@ -118,5 +141,6 @@ private:
 } // namespace
 
 std::optional<Walk> walkOf(const Function &F, const ControlFlow &C, const Loop &L) { return WalkReader(F, C, L).run(); }
+bool walksByStack(const Function &F, const ControlFlow &C, const Loop &L) { return WalkReader(F, C, L).isByStack(); }
 
 } // namespace restride::ptx

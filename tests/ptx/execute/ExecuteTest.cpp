@@ -941,6 +941,45 @@ ret;)");
   EXPECT_EQ(Whole, 0u);
 }
 
+/// A tree that threads go down by a stack: all of a warp go the same way, whatever they compare with.
+TEST(Execute, WarpsGoDownATreeTogether) {
+  Kernel K = fromText(R"(.local .align 4 .b8 stack[160];
+ld.param.u64 %rd1, [p];
+mov.u64 %rd5, stack;
+cvta.local.u64 %rd6, %rd5;
+cvta.to.local.u64 %rd5, %rd6;
+mov.u32 %r4, %laneid;
+cvt.rn.f32.u32 %f2, %r4;
+mov.u32 %r5, 0;
+st.local.u32 [%rd5], %r5;
+mov.u32 %r1, 1;
+LOOP: add.s32 %r1, %r1, -1;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd5, %rd2;
+ld.local.u32 %r2, [%rd3];
+mul.wide.s32 %rd2, %r2, 32;
+add.s64 %rd4, %rd1, %rd2;
+ld.global.f32 %f1, [%rd4];
+mul.f32 %f3, %f1, %f2;
+setp.gt.f32 %p1, %f3, 0f3f800000;
+@%p1 bra NEXT;
+ld.global.u32 %r3, [%rd4+24];
+st.local.u32 [%rd3], %r3;
+add.s32 %r3, %r3, 1;
+st.local.u32 [%rd3+4], %r3;
+add.s32 %r1, %r1, 2;
+NEXT: setp.gt.s32 %p2, %r1, 0;
+@%p2 bra LOOP;
+ret;)");
+  unsigned Loads = 0;
+  for (const Request &R : K.run().Requests)
+    if (R.Mem == Space::Global) {
+      ++Loads;
+      EXPECT_TRUE(R.Mask == ~0u && llvm::all_equal(R.Address));
+    }
+  EXPECT_GT(Loads, 8u);
+}
+
 /// Of 64 records, those in which an unknown value is as \p Relation says, "eq.s32 %p1, %r2, 7", for all lanes.
 static size_t timesTrue(const std::string &Relation, int Stride) {
   Kernel K = fromText("ld.param.u64 %rd1, [p];\nmov.u32 %r1, 0;\nLOOP:\nld.global.u32 %r2, [%rd1];\nsetp." + Relation +

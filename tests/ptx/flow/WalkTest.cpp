@@ -130,3 +130,30 @@ setp.lt.f32 %p2, %f2, 0f42C80000;
 @%p2 bra LOOP;
 ret;)"));
 }
+
+/// do { k = stack[--top]; stack[top] = p[k].left; … } while (top > 0), with \p Pushed in its place, from \p From.
+static bool byStack(const std::string &Pushed, const std::string &From = "local") {
+  return ofOnlyLoop(R"(ld.param.u64 %rd1, [p];
+mov.u64 %rd5, 0;
+mov.u32 %r1, 1;
+LOOP: add.s32 %r1, %r1, -1;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd5, %rd2;
+ld.)" + From + R"(.u32 %r2, [%rd3];
+mul.wide.s32 %rd2, %r2, 32;
+add.s64 %rd4, %rd1, %rd2;
+ld.global.u32 %r3, [%rd4+24];
+setp.eq.u32 %p1, %r3, 0;
+@%p1 bra LEAF;
+)" + Pushed + R"(
+add.s32 %r1, %r1, 2;
+LEAF: setp.gt.s32 %p2, %r1, 0;
+@%p2 bra LOOP;
+ret;)", walksByStack);
+}
+
+TEST(Walk, ByAStack) {
+  EXPECT_TRUE(byStack("st.local.u32 [%rd3], %r3;\nadd.s32 %r4, %r3, 1;\nst.local.u32 [%rd3+4], %r4;"));
+  EXPECT_FALSE(byStack("st.local.u32 [%rd3], %r1;")) << "nothing of what it loads";
+  EXPECT_FALSE(byStack("st.global.u32 [%rd3], %r3;", "global"));
+}
