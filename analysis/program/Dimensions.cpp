@@ -18,9 +18,9 @@ const Expr *Evaluator::assignedMember(const VarDecl *V, uint64_t Field) const {
 }
 
 std::optional<Estimate> Evaluator::dimension(const MemberExpr *M, Frame In) const {
-  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(M->getBase()->IgnoreParenImpCasts());
+  const Expr *R = M->getBase()->IgnoreParenImpCasts();
   const CXXRecordDecl *Type = M->getBase()->getType()->getAsCXXRecordDecl();
-  if (!R || !Type || !Type->getDeclName().isIdentifier() || Type->getName() != "dim3" || !M->getMemberDecl()->getDeclName().isIdentifier())
+  if (!Type || !Type->getDeclName().isIdentifier() || Type->getName() != "dim3" || !M->getMemberDecl()->getDeclName().isIdentifier())
     return std::nullopt;
   size_t I = llvm::StringRef("xyz").find(M->getMemberDecl()->getName());
   uint64_t Sizes[3] = {0, 0, 0};
@@ -28,6 +28,16 @@ std::optional<Estimate> Evaluator::dimension(const MemberExpr *M, Frame In) cons
   if (I < 3 && In.Depth < MaxDepth)
     dimensions(R, Sizes, Assumed, In.deeper());
   return I < 3 && Sizes[I] ? std::optional(Estimate{int64_t(Sizes[I]), Assumed}) : std::nullopt;
+}
+
+void Evaluator::dimensionsInAll(llvm::ArrayRef<const Expr *> Given, uint64_t Out[3], bool &Assumed, Frame In) const {
+  Assumed |= Given.empty();
+  for (const Expr *E : Given) {
+    uint64_t Each[3] = {0, 0, 0};
+    dimensions(E, Each, Assumed, In);
+    for (unsigned I = 0; I < 3; ++I)
+      Out[I] = E == Given.front() || Out[I] == Each[I] ? Each[I] : 0;
+  }
 }
 
 void Evaluator::dimensions(const Expr *E, uint64_t Out[3], bool &Assumed, Frame In) const {
@@ -49,8 +59,20 @@ void Evaluator::dimensions(const Expr *E, uint64_t Out[3], bool &Assumed, Frame 
     Out[1] = Out[2] = 1;
     return;
   }
+  if (In.Depth > MaxDepth) {
+    Assumed = true;
+    return;
+  }
+  if (const CallExpr *C = dyn_cast<CallExpr>(E)) // grid_for(n, block)
+    if (const Expr *Returned = formulaOf(C))
+      return dimensions(Returned, Out, Assumed, intoCall(C, In));
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E)) {
     const VarDecl *V = dyn_cast<VarDecl>(R->getDecl());
+    if (const ParmVarDecl *P = dyn_cast<ParmVarDecl>(R->getDecl())) {
+      if (const Expr *Given = In.argument(P))
+        return dimensions(Given, Out, Assumed, In.around());
+      return dimensionsInAll(givenTo(P, Facts), Out, Assumed, In.deeper());
+    }
     if (V && V->getAnyInitializer())
       dimensions(V->getAnyInitializer(), Out, Assumed, In.deeper());
     for (unsigned I = 0; V && I < 3; ++I) // dim3 grid; grid.x = n / 256;
@@ -59,6 +81,9 @@ void Evaluator::dimensions(const Expr *E, uint64_t Out[3], bool &Assumed, Frame 
     if (V && V->getAnyInitializer())
       return;
   }
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
+    if (const FieldDecl *F = dyn_cast<FieldDecl>(M->getMemberDecl()))
+      return dimensionsInAll(givenTo(F, Facts), Out, Assumed, In.deeper());
   if (const CXXFunctionalCastExpr *C = dyn_cast<CXXFunctionalCastExpr>(E))
     return dimensions(C->getSubExpr(), Out, Assumed, In.deeper());
   llvm::SmallVector<const Expr *, 3> Values;

@@ -99,6 +99,20 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::variable(const Var
   return Value;
 }
 
+/// "(n + block - 1) / block" often hides in a function, a member or a lambda. Null: it does more.
+const Expr *Evaluator::formulaOf(const CallExpr *C) {
+  const FunctionDecl *F = C->getDirectCallee();
+  const CXXMethodDecl *Method = dyn_cast_or_null<CXXMethodDecl>(F);
+  return F && !(Method && Method->isVirtual()) && isFormula(F) && !changesState(F) ? lastReturned(F) : nullptr;
+}
+
+Evaluator::Frame Evaluator::intoCall(const CallExpr *C, const Frame &In) {
+  const llvm::ArrayRef<const Expr *> Arguments = argumentsOf(C);
+  const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C);
+  const Expr *Object = Member ? Member->getImplicitObjectArgument() : Arguments.size() < C->getNumArgs() ? C->getArg(0) : nullptr;
+  return In.into(C->getDirectCallee(), Arguments, Object);
+}
+
 template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExpr *C, Frame In) const {
   const FunctionDecl *F = C->getDirectCallee();
   if (!F || isa<CUDAKernelCallExpr>(C))
@@ -127,19 +141,13 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
       const std::optional<RealEstimate> Of = real(C->getArg(0), In.deeper());
       return Of && std::abs(Of->Value) < 1e18 ? std::optional(Estimate{std::llround(Of->Value), Of->Assumed}) : std::nullopt;
     }
-  // "(n + block - 1) / block" often hides in a function, a member or a lambda.
-  if (const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F); Method && Method->isVirtual())
-    return std::nullopt;
-  const Expr *Returned = lastReturned(F);
   if constexpr (std::is_same_v<T, double>)
-    if (isGenerator(F) && argumentsOf(C).empty()) // from 0 to 1, most likely
-      return RealEstimate{0.5, Doubt::Changes};
-  if (!Returned || !isFormula(F) || changesState(F))
+    if (const CXXMethodDecl *Method = dyn_cast<CXXMethodDecl>(F); !(Method && Method->isVirtual()) && isGenerator(F) && argumentsOf(C).empty())
+      return RealEstimate{0.5, Doubt::Changes}; // from 0 to 1, most likely
+  const Expr *Returned = formulaOf(C);
+  if (!Returned)
     return std::nullopt;
-  const llvm::ArrayRef<const Expr *> Arguments = argumentsOf(C);
-  const CXXMemberCallExpr *Member = dyn_cast<CXXMemberCallExpr>(C);
-  const Expr *Object = Member ? Member->getImplicitObjectArgument() : Arguments.size() < C->getNumArgs() ? C->getArg(0) : nullptr;
-  std::optional<EstimateOf<T>> Value = value<T>(Returned, In.into(F, Arguments, Object));
+  std::optional<EstimateOf<T>> Value = value<T>(Returned, intoCall(C, In));
   if (Value && !onlyReturns(F)) // "if (n < 1) return 0;"
     Value->Assumed = true;
   return Value;

@@ -179,7 +179,12 @@ private:
   template <typename T> std::optional<EstimateOf<T>> choice(const clang::ConditionalOperator *C, Frame In) const;
   /// min and max, rounding to integers, and functions that compute what they return at their end.
   template <typename T> std::optional<EstimateOf<T>> call(const clang::CallExpr *C, Frame In) const;
+  /// What the function that \p C calls returns, if it computes that and does nothing else; null: it does.
+  static const clang::Expr *formulaOf(const clang::CallExpr *C);
+  static Frame intoCall(const clang::CallExpr *C, const Frame &In);
   // Dimensions.cpp
+  /// Of what is given in several places: what is the same in all of them.
+  void dimensionsInAll(llvm::ArrayRef<const clang::Expr *> Given, uint64_t Out[3], bool &Assumed, Frame In) const;
   void dimensions(const clang::Expr *E, uint64_t Out[3], bool &Assumed, Frame In) const;
   const clang::Expr *assignedMember(const clang::VarDecl *V, uint64_t Field) const;
   /// "block.x" of a dim3.

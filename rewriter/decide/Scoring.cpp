@@ -117,8 +117,11 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
   F.Block = L.Block[0] ? ptx::Dim3{uint32_t(L.Block[0]), uint32_t(std::max<uint64_t>(1, L.Block[1])), uint32_t(std::max<uint64_t>(1, L.Block[2]))}
                        : ptx::Dim3{AssumedBlock, 1, 1};
   F.Grid = {uint32_t(L.Grid[0]), uint32_t(std::max<uint64_t>(1, L.Grid[1])), uint32_t(std::max<uint64_t>(1, L.Grid[2]))};
+  const double Threads = Elements / L.Parts;
+  if (!L.Grid[0] && !L.Grid[1] && F.Block.Y > 1) // blocks of two dimensions are of a square
+    F.Grid.Y = uint32_t(std::clamp(std::sqrt(Threads) / F.Block.Y, 1.0, 65535.0));
   if (!L.Grid[0])
-    F.Grid.X = uint32_t(std::clamp(Elements / L.Parts / double(F.Block.count()) / F.Grid.Y / F.Grid.Z, 1.0, 2147483647.0));
+    F.Grid.X = uint32_t(std::clamp(Threads / double(F.Block.count()) / F.Grid.Y / F.Grid.Z, 1.0, 2147483647.0));
   F.DynamicSharedBytes = L.SharedBytes;
   F.Arguments = L.Arguments;
   F.Reals = L.Reals;

@@ -69,6 +69,26 @@ TEST(Launches, knowDim3AndWhatIsUnknown) {
   EXPECT_EQ(L.Notes, (std::vector<std::string>{"argument 'n' is not known"}));
 }
 
+TEST(Launches, knowDim3ThatFunctionsReturnAndAreGiven) {
+  auto grid = [](const std::string &Source) {
+    Program P = find("dim3 cover(int nx, int ny, dim3 b) { return dim3((nx + b.x - 1) / b.x, (ny + b.y - 1) / b.y); }\n" + Source);
+    const Launch &L = P.Launches.at(0);
+    return std::vector<uint64_t>{L.Grid[0], L.Grid[1], L.Block[0], L.Block[1]};
+  };
+  const std::vector<uint64_t> Expected = {8, 16, 32, 8};
+  EXPECT_EQ(grid("int main() { Q *d; cudaMalloc((void **)&d, 64 * sizeof(Q)); dim3 b(32, 8); k<<<cover(256, 128, b), b>>>(d, 1); }"), Expected);
+  EXPECT_EQ(grid("void run(Q *d, dim3 g, dim3 b) { k<<<g, b>>>(d, 1); }\n"
+                 "int main() { Q *d; cudaMalloc((void **)&d, 64 * sizeof(Q)); const dim3 b(32, 8); run(d, cover(256, 128, b), b); run(d, dim3(8, 16), b); }"),
+            Expected);
+  EXPECT_EQ(grid("struct Solver { dim3 grid, block; Solver(int n) : grid(n / 32, n / 16), block(32, 8) {} void run(Q *d) { k<<<grid, block>>>(d, 1); } };\n"
+                 "int main() { Q *d; cudaMalloc((void **)&d, 64 * sizeof(Q)); Solver s(256); s.run(d); }"),
+            Expected);
+  EXPECT_EQ(grid("void run(Q *d, dim3 g) { k<<<g, 32>>>(d, 1); }\n"
+                 "int main() { Q *d; cudaMalloc((void **)&d, 64 * sizeof(Q)); run(d, dim3(8, 16)); run(d, dim3(8, 4)); }"),
+            (std::vector<uint64_t>{8, 0, 32, 1}))
+      << "one of two";
+}
+
 TEST(Launches, aRatioMayComeFromAnArgumentToo) {
   Program P = programOf(R"(
     extern "C" double atof(const char *);
