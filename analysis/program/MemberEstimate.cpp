@@ -9,6 +9,8 @@
 #include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
 
+#include <cmath>
+
 using namespace clang;
 
 namespace restride {
@@ -74,19 +76,29 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::arrayElement(const
   Part P;
   if (const Expr *Object = wholeOf(E, P, Context))
     return P.empty() ? std::nullopt : part<T>(Object, P, In.deeper());
-  // `radius[pass]`: one in the middle, where a loop goes through them or nobody says which.
   P.clear();
   const Expr *Base = E->getBase()->IgnoreParenImpCasts(), *Object = wholeOf(Base, P, Context);
   const ConstantArrayType *Array = Context.getAsConstantArrayType(Base->getType());
-  if (!Object || !Array || Array->isZeroSize())
+  constexpr uint64_t Most = 64;
+  if (!Object || !Array || Array->isZeroSize() || Array->getZExtSize() > Most)
     return std::nullopt;
-  const int64_t Last = int64_t(Array->getZExtSize()) - 1;
+  const uint64_t Count = Array->getZExtSize();
   const std::optional<Estimate> Index = integer(E->getIdx(), In.deeper());
-  P.push_back(uint64_t(Index && !Index->Assumed.changes() ? std::clamp<int64_t>(Index->Value, 0, Last) : Last / 2));
-  std::optional<EstimateOf<T>> Value = part<T>(Object, P, In.deeper());
-  if (Value)
-    Value->Assumed |= Doubt::Changes;
-  return Value;
+  P.push_back(0);
+  if (Index && !Index->Assumed.changes() && Index->Value >= 0 && uint64_t(Index->Value) < Count) {
+    P.back() = uint64_t(Index->Value);
+    return part<T>(Object, P, In.deeper());
+  }
+  // `radius[pass]`: the mean, where a loop goes through them or nobody says which.
+  double Sum = 0;
+  for (; P.back() < Count; ++P.back()) {
+    const std::optional<EstimateOf<T>> Value = part<T>(Object, P, In.deeper());
+    if (!Value)
+      return std::nullopt;
+    Sum += double(Value->Value);
+  }
+  const double Mean = Sum / double(Count);
+  return EstimateOf<T>{std::is_same_v<T, int64_t> ? T(std::llround(Mean)) : T(Mean), Doubt::Changes};
 }
 
 template <typename T> std::optional<EstimateOf<T>> Evaluator::ofAnyObject(const CXXRecordDecl *Class, llvm::ArrayRef<uint64_t> P, Frame In) const {

@@ -111,7 +111,8 @@ uint32_t AluUnit::tossed(uint32_t U) const {
     const bool NonNegative = IsRegister && Op.SrcSigned && P.NonNegative[unsigned(First)];
     return NonNegative ? lanesWhere(U, [&](unsigned L) { return signExtend(B[L], Bits) >= 0; }) : U;
   }
-  return comparesWithConstant() ? lanesWhere(U, [&](unsigned L) { return signExtend(B[L], Bits) > 0; }) : 0;
+  const int64_t None = Op.Compare == Relation::Less || Op.Compare == Relation::GreaterEqual ? 1 : 0; // `count < 1` is `count <= 0`
+  return comparesWithConstant() ? lanesWhere(U, [&](unsigned L) { return signExtend(B[L], Bits) > None; }) : 0;
 }
 
 bool AluUnit::comparesWithConstant() const {

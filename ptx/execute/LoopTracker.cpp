@@ -62,6 +62,16 @@ void LoopTracker::cut(int L, uint64_t Left) {
   States[L].Scale = Done ? States[L].TrueTrips / double(Done) : 1;
 }
 
+void LoopTracker::hurry(int L) {
+  const LoopTrips &Before = Totals[L];
+  if (!Before.Entries || Before.Hurried) {
+    Totals[L].Hurried = true;
+    return;
+  }
+  const uint64_t Mean = uint64_t(Before.True / double(Before.Entries) + 0.5);
+  cut(L, Mean - std::min(Mean, trips(L)));
+}
+
 void LoopTracker::markDataBranch(int L) {
   for (; L >= 0; L = P.C.Loops[L].Parent)
     States[L].DataBranch = true;

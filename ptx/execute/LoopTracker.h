@@ -27,8 +27,8 @@ public:
   /// Whether a branch in loop \p L, or around it, went by data since it was entered.
   bool hasDataBranch(int L) const { return States[L].DataBranch; }
   void markDataExit(int L) { States[L].DataExit = true; }
-  /// A limit on effort ends loop \p L, and lanes would have stayed.
-  void markHurried(int L) { Totals[L].Hurried = true; }
+  /// A limit on effort ends loop \p L, and lanes would have stayed: as long as when the warp was in it before.
+  void hurry(int L);
   bool endsByData(int L) const { return States[L].DataExit; }
   /// Loop \p L, or one around it, is a walk between its first trip and trip \p Start.
   bool walksBefore(int L, uint64_t Start) const;

@@ -203,7 +203,7 @@ uint32_t Warp::decide(const BranchInfo &Info, const MicroOp &Op, uint32_t Mask, 
   else if (Info.IsCounted)
     Stay = stayInCounted(Info.ExitLoop, Stay);
   if (Hurry && !Descends && Stay) { // where a descent ends is asked for behind it
-    Loops.markHurried(Info.ExitLoop);
+    Loops.hurry(Info.ExitLoop);
     Stay = 0;
   }
   return Info.TakenExits ? Mask & ~Stay : Stay;

@@ -257,8 +257,9 @@ TEST(Launches, knowArraysInObjects) {
 
 TEST(Launches, takeOneOfAListThatALoopGoesThrough) {
   const std::string Loop = "for (int pass = 0; pass < 3; ++pass) ";
-  EXPECT_EQ(argument("const int radius[3] = {1, 2, 9}; " + Loop + "k<<<1, 32>>>(d, radius[pass]);"), 2) << "in the middle of the trips";
-  EXPECT_EQ(argument("int radius[] = {1, 2, 9}; for (int r : radius) k<<<1, 32>>>(d, radius[atoi(argv[1])] + 1);"), 3) << "nobody says which";
+  EXPECT_EQ(argument("const int radius[3] = {1, 2, 9}; " + Loop + "k<<<1, 32>>>(d, radius[pass]);"), 4) << "the mean";
+  EXPECT_EQ(argument("int radius[] = {1, 2, 9}; for (int r : radius) k<<<1, 32>>>(d, radius[atoi(argv[1])] + 1);"), 5) << "nobody says which";
+  EXPECT_EQ(argument("const int radius[3] = {1, 2, 9}; int at = 2; k<<<1, 32>>>(d, radius[at]);"), 9);
   EXPECT_EQ(argument("int radius[3]; for (int i = 0; i < 3; ++i) radius[i] = atoi(argv[i]); " + Loop + "k<<<1, 32>>>(d, radius[pass]);"), std::nullopt);
 }
 
