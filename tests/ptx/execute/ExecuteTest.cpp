@@ -941,6 +941,29 @@ ret;)");
   EXPECT_EQ(Whole, 0u);
 }
 
+/// Eight loops that data end, of sixteen trips each, of which the limit lets three run and a part of the fourth.
+TEST(Execute, ALoopThatALimitEndsRunsAsLongAsBefore) {
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, 0;
+OUTER: mov.u64 %rd2, %rd1;
+INNER: ld.global.f32 %f1, [%rd2];
+add.s64 %rd2, %rd2, 128;
+setp.gt.f32 %p1, %f1, 0f00000000;
+@%p1 bra INNER;
+add.s32 %r1, %r1, 1;
+setp.lt.s32 %p2, %r1, 8;
+@%p2 bra OUTER;
+ret;)");
+  ExecuteLimits Few;
+  Few.MaxRequests = 58;
+  const WarpTrace T = K.run({}, 3, 2, Few);
+  const unsigned Inner = unsigned(llvm::find_if(K.C.Loops, [](const Loop &L) { return L.Parent >= 0; }) - K.C.Loops.begin());
+  EXPECT_DOUBLE_EQ(T.BlockWeight[K.C.Loops[Inner].Header], 8 * 16);
+  EXPECT_FALSE(T.Loops[Inner].Hurried);
+  Few.MaxRequests = 8; // of the first
+  EXPECT_TRUE(K.run({}, 3, 2, Few).Loops[Inner].Hurried) << "how long it would have run nobody knows";
+}
+
 /// A tree that threads go down by a stack: all of a warp go the same way, whatever they compare with.
 TEST(Execute, WarpsGoDownATreeTogether) {
   Kernel K = fromText(R"(.local .align 4 .b8 stack[160];
