@@ -139,6 +139,16 @@ double AluUnit::probability(uint64_t V, uint64_t W) const {
   return Op.Compare == Relation::Less || Op.Compare == Relation::GreaterEqual ? 1 - Outside : Outside;
 }
 
+/// Lanes with heads, one of so many \p Sides: near threads go down a tree together, most of the way.
+static uint32_t ofNeighbours(unsigned Toss, unsigned Sides) {
+  constexpr unsigned Together = 8;
+  uint32_t Out = 0;
+  for (unsigned First = 0; First < 32; First += Together)
+    if (scramble(uint64_t(Toss) * 32 + First) % Sides == 0)
+      Out |= ((1u << Together) - 1) << First;
+  return Out;
+}
+
 uint32_t AluUnit::toss(uint32_t Tossed) {
   const Lanes &A = source(0), &B = source(1);
   const Relation Rel = Op.Compare;
@@ -149,12 +159,15 @@ uint32_t AluUnit::toss(uint32_t Tossed) {
       Rest &= Rest - 1;
     return !Rest;
   };
+  const bool Range = isRange();
+  const unsigned Sides = Range ? RangeTests : isKind() ? 3 : 2; // one of them is heads
+  const auto Shown = [&](uint32_t Heads) { return (Range && kindOf(Rel) == 2) != isOpposite(Rel) ? Tossed & ~Heads : Tossed & Heads; };
+  if (P.ByStack[size_t(&Op - P.Ops.data())])
+    return Shown(ofNeighbours(R.Coins[&Op]++, Sides));
   // One value for all lanes is one coin for the warp. Few of them are thrown,
-  // and no layout shall be lucky: heads and tails take turns. So it is where near threads go down the same tree.
-  if ((Tossed >> One & 1) && std::popcount(Mask) > 1 && (P.ByStack[size_t(&Op - P.Ops.data())] || (Agrees(A) && Agrees(B)))) {
-    const bool Range = isRange(), Turn = R.Coins[&Op]++ % (Range ? RangeTests : isKind() ? 3 : 2) == 1;
-    return (Turn != (Range && kindOf(Rel) == 2)) != isOpposite(Rel) ? Tossed : 0;
-  }
+  // and no layout shall be lucky: heads and tails take turns.
+  if ((Tossed >> One & 1) && std::popcount(Mask) > 1 && Agrees(A) && Agrees(B))
+    return Shown(R.Coins[&Op]++ % Sides == 1 ? ~0u : 0);
   const double Probability = probability(A[One], B[One]);
   // A coin that shows heads with that probability, the same for the same values, and the other side for the opposite
   // comparison.

@@ -164,6 +164,7 @@ struct LoopInfo {
   std::optional<Search> Looks; ///< for something
   std::optional<Walk> Walks;   ///< or goes where it loads
   bool Marches = false;        ///< or through space
+  bool ByStack = false;        ///< or down a tree
   // With a counter:
   bool Runs = false;           ///< from one of RunBounds to the next
   bool Window = false;         ///< both follow from one number with a fraction that is loaded: from x - r to x + r

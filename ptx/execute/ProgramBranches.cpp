@@ -287,7 +287,8 @@ void Program::decodeLoops() {
     if (Info.Walks)
       for (unsigned B : L.Blocks)
         InWalk.set(C.Blocks[B].Begin, C.Blocks[B].End);
-    else if (walksByStack(F, C, L))
+    Info.ByStack = !Info.Walks && walksByStack(F, C, L);
+    if (Info.ByStack)
       for (unsigned B : L.Blocks)
         ByStack.set(C.Blocks[B].Begin, C.Blocks[B].End);
     if (Decides)

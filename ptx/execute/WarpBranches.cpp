@@ -9,8 +9,8 @@
 using namespace restride::ptx;
 
 static constexpr uint64_t WindowTrips = 3;
-/// Of a loop through space.
-static constexpr uint64_t MarchTrips = 128;
+/// Of a loop through space, and down a tree with all that is laid aside.
+static constexpr uint64_t MarchTrips = 128, StackTrips = 64;
 
 int64_t Warp::sum(const Step &S, unsigned Lane, unsigned Bits) const {
   uint64_t Total = uint64_t(S.Constant);
@@ -86,8 +86,8 @@ uint32_t Warp::stayOnData(const BranchInfo &Info, uint32_t Stay, uint32_t Unknow
   const bool ExitLeavesFunction = Info.Leaves == (Info.TakenExits ? 1 : 2);
   if (!Info.IsCounted && ExitLeavesFunction && L.HasOtherExit)
     return Stay | Unknown; // a guard inside the loop
-  if (L.Marches && Loops.trips(Info.ExitLoop) >= Limits.DataLoopTrips) {
-    Loops.cut(Info.ExitLoop, MarchTrips - Limits.DataLoopTrips);
+  if ((L.Marches || L.ByStack) && Loops.trips(Info.ExitLoop) >= Limits.DataLoopTrips) {
+    Loops.cut(Info.ExitLoop, (L.Marches ? MarchTrips : StackTrips) - Limits.DataLoopTrips);
     return Stay & ~Unknown;
   }
   const uint64_t Trips = Info.IsCounted && L.Window ? WindowTrips : Limits.DataLoopTrips;

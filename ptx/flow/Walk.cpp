@@ -29,9 +29,9 @@ public:
 
   bool isByStack() const {
     const BitVector Taken = loadedBy([](const Instruction &I) { return I.isLoad() && I.Mem == Space::Local; });
-    const BitVector Found = loadedBy([](const Instruction &I) { return I.isLoad() && I.Mem == Space::Global; });
+    const BitVector Laid = loadedBy([](const Instruction &I) { return I.isLoad() && (I.Mem == Space::Local || I.Mem == Space::Global); });
     return goesTo(Taken, Space::Global) &&
-           anyInstruction([&](const Instruction &I) { return I.isStore() && I.Mem == Space::Local && hasAny(Found, I.Src); });
+           anyInstruction([&](const Instruction &I) { return I.isStore() && I.Mem == Space::Local && hasAny(Laid, I.Src); });
   }
 
 private:

@@ -20,8 +20,8 @@ struct Walk {
 /// loaded, by data flow. Branches on loaded data do not count.
 std::optional<Walk> walkOf(const Function &F, const ControlFlow &C, const Loop &L);
 
-/// \p L lays what it loads on a stack in local memory, and goes on where it finds what it takes from there: a tree,
-/// whose top all threads of a warp go through.
+/// \p L lays what it loads, or what follows from what it takes, on a stack in local memory, and goes on where it finds
+/// what it takes from there: a tree, whose top all threads of a warp go through.
 bool walksByStack(const Function &F, const ControlFlow &C, const Loop &L);
 
 } // namespace restride::ptx

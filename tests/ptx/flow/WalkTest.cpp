@@ -154,6 +154,7 @@ ret;)", walksByStack);
 
 TEST(Walk, ByAStack) {
   EXPECT_TRUE(byStack("st.local.u32 [%rd3], %r3;\nadd.s32 %r4, %r3, 1;\nst.local.u32 [%rd3+4], %r4;"));
-  EXPECT_FALSE(byStack("st.local.u32 [%rd3], %r1;")) << "nothing of what it loads";
+  EXPECT_TRUE(byStack("shl.b32 %r4, %r2, 1;\nst.local.u32 [%rd3], %r4;")) << "whose nodes lie in order";
+  EXPECT_FALSE(byStack("st.local.u32 [%rd3], %r1;")) << "nothing of what it loads or takes";
   EXPECT_FALSE(byStack("st.global.u32 [%rd3], %r3;", "global"));
 }
