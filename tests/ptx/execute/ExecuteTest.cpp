@@ -1024,6 +1024,9 @@ TEST(Execute, AnUnknownValueForAllLanesIsTrueEverySecondTime) {
     EXPECT_EQ(timesTrue("gt.s32 %p1, %r2, 9", Stride), 32u);
     EXPECT_EQ(timesTrue("eq.s32 %p1, %r2, 7", Stride), 21u) << "one kind of several";
     EXPECT_EQ(timesTrue("ne.s32 %p1, %r2, 7", Stride), 43u);
+    EXPECT_LE(timesTrue("lt.s32 %p1, %r2, 1", Stride), 1u) << "a count is seldom zero, however compilers ask";
+    EXPECT_LE(timesTrue("le.s32 %p1, %r2, 0", Stride), 1u);
+    EXPECT_GE(timesTrue("ge.s32 %p1, %r2, 1", Stride), 63u);
   }
 }
 
