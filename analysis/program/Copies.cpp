@@ -93,23 +93,23 @@ bool takesCopies(const ParmVarDecl *P) {
 
 namespace {
 
+/// \p E is a part of the object that \p P refers to: no pointer leads there.
+bool isPartOf(const Expr *E, const ParmVarDecl *P) {
+  E = E->IgnoreParenImpCasts();
+  if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
+    return !M->isArrow() && isPartOf(M->getBase(), P);
+  if (const ArraySubscriptExpr *A = dyn_cast<ArraySubscriptExpr>(E))
+    return A->getBase()->IgnoreParenImpCasts()->getType()->isArrayType() && isPartOf(A->getBase(), P);
+  const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
+  return R && R->getDecl() == P;
+}
+
 /// Subscripts of member arrays of a parameter.
 class MemberSearches : public DynamicRecursiveASTVisitor {
 public:
   explicit MemberSearches(const ParmVarDecl *P) : P(P) {}
   bool VisitArraySubscriptExpr(ArraySubscriptExpr *A) override {
-    const Expr *E = A->getBase()->IgnoreParenImpCasts();
-    bool Variable = !A->getIdx()->isIntegerConstantExpr(P->getASTContext()), Member = false;
-    for (;; E = E->IgnoreParenImpCasts()) {
-      if (const MemberExpr *M = dyn_cast<MemberExpr>(E); M && !M->isArrow())
-        Member = true, E = M->getBase();
-      else if (const ArraySubscriptExpr *Outer = dyn_cast<ArraySubscriptExpr>(E); Outer && Outer->getBase()->IgnoreParenImpCasts()->getType()->isArrayType())
-        Variable |= !Outer->getIdx()->isIntegerConstantExpr(P->getASTContext()), E = Outer->getBase();
-      else
-        break;
-    }
-    const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E);
-    Found |= Variable && Member && R && R->getDecl() == P && A->getBase()->IgnoreParenImpCasts()->getType()->isArrayType();
+    Found |= isPartOf(A, P) && !A->getIdx()->isIntegerConstantExpr(P->getASTContext());
     return !Found;
   }
   bool Found = false;

@@ -18,15 +18,15 @@ const Expr *Evaluator::assignedMember(const VarDecl *V, uint64_t Field) const {
 }
 
 std::optional<Estimate> Evaluator::dimension(const MemberExpr *M, Frame In) const {
-  const Expr *R = M->getBase()->IgnoreParenImpCasts();
-  const CXXRecordDecl *Type = M->getBase()->getType()->getAsCXXRecordDecl();
+  const Expr *Base = M->getBase()->IgnoreParenImpCasts();
+  const CXXRecordDecl *Type = Base->getType()->getAsCXXRecordDecl();
   if (!Type || !Type->getDeclName().isIdentifier() || Type->getName() != "dim3" || !M->getMemberDecl()->getDeclName().isIdentifier())
     return std::nullopt;
   size_t I = llvm::StringRef("xyz").find(M->getMemberDecl()->getName());
   uint64_t Sizes[3] = {0, 0, 0};
   bool Assumed = false;
   if (I < 3 && In.Depth < MaxDepth)
-    dimensions(R, Sizes, Assumed, In.deeper());
+    dimensions(Base, Sizes, Assumed, In.deeper());
   return I < 3 && Sizes[I] ? std::optional(Estimate{int64_t(Sizes[I]), Assumed}) : std::nullopt;
 }
 

@@ -162,7 +162,7 @@ uint32_t AluUnit::toss(uint32_t Tossed) {
   const bool Range = isRange();
   const unsigned Sides = Range ? RangeTests : isKind() ? 3 : 2; // one of them is heads
   const auto Shown = [&](uint32_t Heads) { return (Range && kindOf(Rel) == 2) != isOpposite(Rel) ? Tossed & ~Heads : Tossed & Heads; };
-  if (P.ByStack[size_t(&Op - P.Ops.data())])
+  if (P.isByStack(Op))
     return Shown(ofNeighbours(R.Coins[&Op]++, Sides));
   // One value for all lanes is one coin for the warp. Few of them are thrown,
   // and no layout shall be lucky: heads and tails take turns.

@@ -206,6 +206,7 @@ public:
   llvm::BitVector ByStack;
   /// Per instruction: goes by places that are computed, though data chose among them; see Walk.h.
   llvm::BitVector Plain;
+  bool isByStack(const MicroOp &Op) const { return ByStack[size_t(&Op - Ops.data())]; }
   bool isPlain(const MicroOp &Op) const { return Plain[size_t(&Op - Ops.data())]; }
   /// Per instruction: a comparison of keys by which a descent chooses where it goes on.
   llvm::BitVector Chooses;

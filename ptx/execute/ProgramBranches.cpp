@@ -284,13 +284,10 @@ void Program::decodeLoops() {
     // One that only a counter ends goes through a run; where data may end it before, that is a limit.
     if (!Decides && ((Info.Inductions.Test && !Info.HasOtherExit) || (Info.Looks && !Info.Looks->Chain)))
       Info.Walks.reset();
-    if (Info.Walks)
-      for (unsigned B : L.Blocks)
-        InWalk.set(C.Blocks[B].Begin, C.Blocks[B].End);
     Info.ByStack = !Info.Walks && walksByStack(F, C, L);
-    if (Info.ByStack)
+    if (Info.Walks || Info.ByStack)
       for (unsigned B : L.Blocks)
-        ByStack.set(C.Blocks[B].Begin, C.Blocks[B].End);
+        (Info.Walks ? InWalk : ByStack).set(C.Blocks[B].Begin, C.Blocks[B].End);
     if (Decides)
       for (unsigned I : Info.Walks->Plain)
         Plain.set(I);

@@ -59,7 +59,7 @@ StoredValue WarpMemory::read(const MicroOp &Op, unsigned Part, DataIntegers Data
   }
   // Local memory of different lanes is different memory, but what nobody was seen to lay on their stacks.
   Origin Seen;
-  const bool OnStack = Where == Space::Local && P.ByStack[size_t(&Op - P.Ops.data())];
+  const bool OnStack = Where == Space::Local && P.isByStack(Op);
   Data.Local &= !OnStack;
   const uint64_t Seed = OnStack ? Address : Where == Space::Local ? Address * 32 + Lane : seed(Address, Seen);
   return {loaded(Op, Part, Data, Lane, Seed ^ window(Where)), true};

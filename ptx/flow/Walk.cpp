@@ -28,8 +28,7 @@ public:
   }
 
   bool isByStack() const {
-    const BitVector Taken = loadedBy([](const Instruction &I) { return I.isLoad() && I.Mem == Space::Local; });
-    const BitVector Laid = loadedBy([](const Instruction &I) { return I.isLoad() && (I.Mem == Space::Local || I.Mem == Space::Global); });
+    const BitVector Taken = loadedFrom({Space::Local}), Laid = loadedFrom({Space::Local, Space::Global});
     return goesTo(Taken, Space::Global) &&
            anyInstruction([&](const Instruction &I) { return I.isStore() && I.Mem == Space::Local && hasAny(Laid, I.Src); });
   }
@@ -91,8 +90,8 @@ private:
     return anyInstruction([&](const Instruction &I) { return loads(I) && I.Addr && has(Steps, I.Addr->Reg); });
   }
 
-  /// What follows in integers from what the instructions load for which \p Is holds.
-  template <typename FnT> BitVector loadedBy(FnT Is) const {
+  /// The registers that instructions write for which \p Is holds.
+  template <typename FnT> BitVector writtenBy(FnT Is) const {
     BitVector Set = nothing();
     anyInstruction([&](const Instruction &I) {
       for (const Operand &D : I.Dest)
@@ -100,7 +99,12 @@ private:
           Set.set(unsigned(D.Reg));
       return false;
     });
-    return spread(std::move(Set), Flow::Places);
+    return Set;
+  }
+
+  /// What follows in integers from what loads from the spaces \p From give.
+  BitVector loadedFrom(std::initializer_list<Space> From) const {
+    return spread(writtenBy([&](const Instruction &I) { return I.isLoad() && is_contained(From, I.Mem); }), Flow::Places);
   }
 
   bool goesTo(const BitVector &Places, Space S) const {
@@ -123,13 +127,7 @@ private:
 
   /// Registers that a trip sets and a later one reads.
   BitVector carried() const {
-    BitVector Set(F.Registers.size());
-    anyInstruction([&](const Instruction &I) {
-      for (const Operand &D : I.Dest)
-        if (D.Reg >= 0)
-          Set.set(unsigned(D.Reg));
-      return false;
-    });
+    BitVector Set = writtenBy([](const Instruction &) { return true; });
     return Set &= liveIn(F, C, L.Blocks)[L.Header];
   }
 

@@ -255,7 +255,7 @@ TEST(Launches, knowArraysInObjects) {
   EXPECT_EQ(argument("Grid g; for (int i = 0; i < 2; ++i) g.pitch[i] = atoi(argv[i]); k<<<1, 32>>>(d, g.pitch[1]);", Grid), std::nullopt);
 }
 
-TEST(Launches, takeOneOfAListThatALoopGoesThrough) {
+TEST(Launches, takeTheMeanOfAListThatALoopGoesThrough) {
   const std::string Loop = "for (int pass = 0; pass < 3; ++pass) ";
   EXPECT_EQ(argument("const int radius[3] = {1, 2, 9}; " + Loop + "k<<<1, 32>>>(d, radius[pass]);"), 4) << "the mean";
   EXPECT_EQ(argument("int radius[] = {1, 2, 9}; for (int r : radius) k<<<1, 32>>>(d, radius[atoi(argv[1])] + 1);"), 5) << "nobody says which";
