@@ -1,6 +1,10 @@
 # Golden tests. A test is a .cu or .test file with RUN lines; substitutions:
 #   %restride      the tool, with the toolkit that the tests use
-#   %compile-both  clang++ -fsyntax-only for host and device: %compile-both FILE [FLAGS]
+#   %emit-variants the tool where nothing is to be ranked: the model that asks no
+#                  ptxas takes a third of the time
+#   %clang-cuda    clang++ with the toolkit
+#   %compile-both  the same for host and device, which only looks for errors:
+#                  %compile-both FILE... [FLAGS], without a -std
 #   %compile-host  as a plain C++ translation unit would see a header
 #   %samples       the samples folder
 #   %docs          the documentation
@@ -12,6 +16,7 @@
 # FileCheck, split-file, not and count are LLVM's.
 import os
 import shutil
+import subprocess
 import sys
 
 import lit.formats
@@ -23,13 +28,24 @@ config.excludes = ["Inputs", "gpu", "benchmark", "emulation", "corpus", "random"
 config.test_source_root = os.path.dirname(__file__)
 
 cuda = "--cuda-path=" + config.cuda_path
+clang_cuda = (
+    f"{config.clangxx} -x cuda {cuda} --cuda-gpu-arch=sm_90 -isystem {config.cuda_path}/include/cccl -Wno-unknown-cuda-version"
+)
+# Most of the time of a compilation goes into the toolkit's headers, which clang++ includes first.
+headers = os.path.join(config.test_exec_root, "toolkit")
+for side in ("host", "device"):
+    subprocess.run(
+        [*clang_cuda.split(), f"--cuda-{side}-only", "-S", "-Xclang", "-emit-pch", "-o", f"{headers}.{side}", os.devnull], check=True
+    )
 config.substitutions += [
     ("%restride", f"{config.restride} {cuda}"),
+    ("%emit-variants", f"{config.restride} {cuda} --quiet --cost-model=thesis --emit-variants"),
     (
         "%compile-both",
-        f"{config.clangxx} -x cuda {cuda} --cuda-gpu-arch=sm_90 -isystem {config.cuda_path}/include/cccl "
-        "-Wno-unknown-cuda-version -fsyntax-only",
+        f"""sh -c 'for side in host device; do {clang_cuda} --cuda-$side-only -fsyntax-only """
+        f"""-Xclang -include-pch -Xclang {headers}.$side "$@" || exit 1; done' compile-both""",
     ),
+    ("%clang-cuda", clang_cuda),
     ("%compile-host", f"{config.clangxx} -x c++ -isystem {config.cuda_path}/include -fsyntax-only"),
     ("%exits", """sh -c 'want=$1; shift; "$@"; got=$?; test $got = $want || { echo exit $got; exit 1; }' exits"""),
     ("%strip", "sed '/^ *// [A-Z][A-Z0-9-]*:/d'".replace("//", r"\/\/")),

@@ -1,7 +1,7 @@
 // Class templates over records: where an array moves the class is specialised for its record, behind the template or the
 // record, whichever comes later. Member functions that nobody calls for it stay declarations.
 // RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/in.cu
-// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > /dev/null
 // RUN: FileCheck %s --check-prefix=BODY --input-file=%t/out/Body/soa/in.cu
 // RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/Body/asta32/in.cu
 // RUN: FileCheck %s --check-prefix=CELL --input-file=%t/out/Cell/soa/in.cu

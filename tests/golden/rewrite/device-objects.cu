@@ -1,6 +1,6 @@
 // Two device objects of one struct type: one array can move and one cannot, and two that move together share the member.
 // RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/in.cu
-// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: %emit-variants=%t/out %t/in.cu -- -std=c++17 > /dev/null
 // RUN: FileCheck %s --check-prefix=ONE --input-file=%t/out/P-p/soa/in.cu
 // RUN: FileCheck %s --check-prefix=TWO --input-file=%t/out/P-p-2/soa/in.cu
 // RUN: %restride --quiet --layout=soa --struct=P %t/in.cu -- -std=c++17 > %t/both

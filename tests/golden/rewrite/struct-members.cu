@@ -1,6 +1,6 @@
 // Pointers in structs that a kernel takes by value, and in a class that launches kernels.
 // RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/in.cu
-// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: %emit-variants=%t/out %t/in.cu -- -std=c++17 > /dev/null
 // RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P-dev_/soa/in.cu
 // RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P-dev_/asta32/in.cu
 // RUN: %compile-both %t/out/P-dev_/soa/in.cu %t/out/P-dev_/asta32/in.cu %t/out/P-dev_/aos-align16/in.cu

@@ -1,6 +1,6 @@
 // Kernels that are templates, over a value and over a type, instantiated more than once.
 // RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/in.cu
-// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: %emit-variants=%t/out %t/in.cu -- -std=c++17 > /dev/null
 // RUN: FileCheck %s --check-prefix=SOA --input-file=%t/out/P/soa/in.cu
 // RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/P/asta32/in.cu
 // RUN: %compile-both %t/out/P/soa/in.cu %t/out/P/asta32/in.cu

@@ -1,6 +1,6 @@
 // A local `void *` that is cast to one type of record is that record's pointer: it is declared so, and its casts go.
 // RUN: rm -rf %t && mkdir -p %t && %strip %s > %t/in.cu
-// RUN: %restride --quiet --emit-variants=%t/out %t/in.cu -- -std=c++17 > %t/diff
+// RUN: %emit-variants=%t/out %t/in.cu -- -std=c++17 > /dev/null
 // RUN: FileCheck %s --check-prefix=BODY --input-file=%t/out/Body/soa/in.cu
 // RUN: FileCheck %s --check-prefix=TILE --input-file=%t/out/Body/asta32/in.cu
 // RUN: FileCheck %s --check-prefix=CELL --input-file=%t/out/Cell/soa/in.cu
