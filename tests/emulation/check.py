@@ -11,6 +11,7 @@ program prints nothing to compare, or if one cannot run. Programs without a main
   --restride=BIN     the binary to test
   --cuda-path=DIR    the toolkit that restride parses with
   --layouts=A,B      only these
+  --without=A,B      not these
   --arguments=ARGS   for the programs, as one string
   --limit=SECONDS    time for one run, default 60
   --gpu              compile with nvcc and run on this machine's GPU instead
@@ -173,7 +174,7 @@ class Checker:
             add(f"all {layout}", programs.replace(case.program, folder))
 
     def wanted(self, layout: str) -> bool:
-        return not self.options.layouts or layout in self.options.layouts.split(",")
+        return (not self.options.layouts or layout in self.options.layouts.split(",")) and layout not in self.options.without.split(",")
 
     def moved(self, old: Path, new: Path) -> list[str]:
         """The flags, with folders inside old now inside new."""
@@ -226,6 +227,7 @@ def main() -> int:
     parser.add_argument("--restride", required=True)
     parser.add_argument("--cuda-path")
     parser.add_argument("--layouts")
+    parser.add_argument("--without", default="")
     parser.add_argument("--arguments", default="")
     parser.add_argument("--limit", type=float, default=60)
     parser.add_argument("--gpu", action="store_true")

@@ -58,7 +58,7 @@ class Check(unittest.TestCase):
         source = self.folder / name
         if text is not None:
             source.write_text(text)
-        defaults = dict(sources=[source], restride=str(self.restride), cuda_path=None, layouts=None, arguments="")
+        defaults = dict(sources=[source], restride=str(self.restride), cuda_path=None, layouts=None, without="", arguments="")
         defaults |= dict(limit=20, sanitize=False, gpu=False, cache=None, keep=None, j=1)
         with contextlib.redirect_stdout(io.StringIO()) as out, tempfile.TemporaryDirectory() as scratch:
             code = check.check(argparse.Namespace(**defaults | options), list(flags), Path(scratch))
@@ -120,6 +120,7 @@ class Check(unittest.TestCase):
     def test_layouts(self):
         rules = "// P soa: h[4] -> h[5 - 1]\n// P asta8: = threadIdx.x -> = 1\n"
         self.assertEqual(self.check(rules + PROGRAM, layouts="soa"), (0, ["1 variants of 1 programs agree"]))
+        self.assertEqual(self.check(rules + PROGRAM, without="asta8,asta32"), (0, ["1 variants of 1 programs agree"]))
 
     def test_folders_and_files_with_parts(self):
         main = '// P soa: value() -> value() * 1\n#include "sub/value.h"\n' + PROGRAM.replace("= threadIdx.x;", "= value();")
