@@ -3,6 +3,7 @@
 #include "rewriter/write/SiteEdits.h"
 
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -135,7 +136,8 @@ static std::string fieldAt(const Program &P, unsigned Offset) {
   return Best ? fieldName(*Best) : "";
 }
 
-/// The file of \p P that the compiler calls \p Name, which may be relative.
+/// The file of \p P that the compiler calls \p Name, which may be relative or
+/// lead through links.
 static std::optional<size_t> fileNamed(llvm::StringRef Name, const Program &P) {
   std::optional<size_t> Best;
   llvm::StringRef Tail = Name;
@@ -148,6 +150,8 @@ static std::optional<size_t> fileNamed(llvm::StringRef Name, const Program &P) {
     if (Path.ends_with(("/" + Tail).str()) && !Best)
       Best = I;
   }
+  if (llvm::SmallString<256> Real; !Best && !llvm::sys::fs::real_path(Name, Real) && Real != Name)
+    return fileNamed(Real, P);
   return Best;
 }
 
@@ -161,7 +165,12 @@ public:
   /// The file and the offset in the program's text.
   std::optional<std::pair<size_t, unsigned>> operator()(const cost::AccessCost &A) { return (*this)(A.File, A.Line, A.Column); }
   std::optional<std::pair<size_t, unsigned>> operator()(llvm::StringRef File, unsigned Line, unsigned Column) {
-    std::optional<size_t> I = Line ? fileNamed(File, P) : std::nullopt;
+    if (!Line)
+      return std::nullopt;
+    auto [Named, IsNew] = Names.try_emplace(File);
+    if (IsNew)
+      Named->second = fileNamed(File, P);
+    std::optional<size_t> I = Named->second;
     if (!I)
       return std::nullopt;
     Range Old = P.Text.files()[*I].Text;
@@ -177,7 +186,8 @@ public:
 private:
   const Program &P;
   const Rewritten &Text;
-  std::map<size_t, Lines> Known; // of a file's new text
+  llvm::StringMap<std::optional<size_t>> Names; // of files, in the compiler's words
+  std::map<size_t, Lines> Known;                // of a file's new text
 };
 
 } // namespace
