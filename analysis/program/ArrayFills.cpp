@@ -21,6 +21,7 @@ struct Around {
   std::vector<Evaluator::CountedLoop> Loops; ///< the outermost first
   const Stmt *Outermost = nullptr;
   bool Conditional = false;
+  bool Equal = false; ///< under the condition that two values are
 };
 
 /// A fill, and how much its writes say.
@@ -28,15 +29,32 @@ struct Written {
   Fill F;
   bool Unknown = false; ///< what it writes
   bool Conditional = false;
+  bool Seldom = false; ///< where two values are equal
   double Times = 1;
 };
 
 } // namespace
 
+/// The `if` around \p At asks whether two values are equal, and they are.
+static bool whereEqual(const Stmt *At, ASTContext &Context) {
+  bool Out = false;
+  const Stmt *Child = At;
+  goOutward(At, Context, [&](const DynTypedNode &Node) {
+    const Stmt *Up = Node.get<Stmt>();
+    const IfStmt *If = dyn_cast_or_null<IfStmt>(Up);
+    const BinaryOperator *Asked = If ? dyn_cast<BinaryOperator>(If->getCond()->IgnoreParenImpCasts()) : nullptr;
+    Out = Asked && Child == (Asked->getOpcode() == BO_EQ ? If->getThen() : Asked->getOpcode() == BO_NE ? If->getElse() : nullptr);
+    Child = Up;
+    return Up && (!If || Child == If->getCond());
+  });
+  return Out;
+}
+
 /// None: in a loop that is not counted, or in a lambda.
 static std::optional<Around> around(const Stmt *At, const Evaluator &Values, ASTContext &Context) {
   Around Out;
   Out.Conditional = isConditional(At, Context);
+  Out.Equal = whereEqual(At, Context);
   bool Counted = true;
   const Stmt *Child = At;
   goOutward(At, Context, [&](const DynTypedNode &Node) {
@@ -182,6 +200,7 @@ static std::optional<Written> written(const HostWrite &W, llvm::ArrayRef<const S
     return std::nullopt;
   Written Out;
   Out.Conditional = Where->Conditional || W.Sometimes;
+  Out.Seldom = Where->Equal;
   Fill &F = Out.F;
   F.Bytes = Context.getTypeSizeInChars(W.Value->getType()).getQuantity();
   F.Shuffled = Shuffled;
@@ -298,7 +317,9 @@ static std::vector<Fill> fillsOfOne(llvm::ArrayRef<HostWrite> Here, const ArrayW
       All.push_back(std::move(*One));
   // The first that writes a place counts: a loop over all of them before a branch for a few; of two alike the later one.
   std::reverse(All.begin(), All.end());
-  llvm::stable_sort(All, [](const Written &A, const Written &B) { return std::pair(A.Conditional, -A.Times) < std::pair(B.Conditional, -B.Times); });
+  llvm::stable_sort(All, [](const Written &A, const Written &B) {
+    return std::tuple(A.Conditional, -A.Times, A.Seldom) < std::tuple(B.Conditional, -B.Times, B.Seldom);
+  });
   for (Written &W : All) {
     if (W.Unknown && !W.Conditional)
       break; // what was there before is gone

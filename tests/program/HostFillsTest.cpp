@@ -332,6 +332,12 @@ TEST(HostFills, takeWhatIsWrittenLast) {
   EXPECT_EQ(at(launchOf("for (int i = 0; i < n; ++i) h[i] = 0; for (int i = 0; i < n; ++i) h[i] = 3 * i;"), 4 * 700), 2100);
 }
 
+TEST(HostFills, takeWhatIsWrittenWhereValuesAreNotEqual) {
+  EXPECT_EQ(at(launchOf("for (int i = 0; i < n; ++i) { if (hash(i) % 20 == 0) h[i] = 7; else h[i] = i; if (h[i] == 0) h[i] = 2; }"), 40), 10);
+  EXPECT_EQ(at(launchOf("for (int i = 0; i < n; ++i) { if (hash(i) % 20 != 0) h[i] = i; else h[i] = 7; }"), 40), 10);
+  EXPECT_EQ(at(launchOf("for (int i = 0; i < n; ++i) { if (i % 2 == 0) h[i] = 7; if (i % 2 == 1) h[i] = 8; }"), 40), 8); // either is as good
+}
+
 TEST(HostFills, doNotTakeWhatIsOverwrittenByTheUnknown) {
   for (const char *Zero : {"for (int i = 0; i < n; ++i) h[i] = {}; ", ""})
     EXPECT_EQ(at(launchOf(std::string(Zero) + "for (int i = 0; i < n; ++i) { h[i] = Q{}; h[i].next = atoi(argv[i]); }", "Q"), 16 * 700), std::nullopt);
