@@ -295,26 +295,30 @@ private:
   bool InTurn;
 };
 
-/// Some of \p Warps of an SM in caches of their part, so long as all of them may ask within \p Limits: of warps that
-/// share nothing not all need be there to tell what their loops find in the end.
+/// Some of \p Warps of an SM in caches of their part, so long as all of them may ask within \p Limits: of warps, or blocks,
+/// that share nothing not all need be there to tell what their loops find in the end.
 std::optional<Reuse> simulateSome(const ptx::Function &F, const Sample &Sampled, const WarpRunner &Runner, const Gpu &G,
                                   const ResidentBlocks &Blocks, uint64_t Warps, const ptx::ExecuteLimits &Limits) {
   constexpr double Fewest = 4, Enough = 24, MostRequests = 3000;
   const double Requests = double(Warps * Limits.MaxRequests), Wanted = std::clamp(Sampled.RequestsPerWarp, 1.0, MostRequests);
   const bool Random = any_of(Sampled.PerInstruction, [](const AccessProfile &P) { return P.Random; });
   const double Some = Wanted > double(Limits.MaxRequests) ? std::max(Fewest, Requests / Wanted) : Random ? Enough : double(Warps);
-  if (Some >= double(Warps) || !loadApart(F, Runner, Blocks.first(), Limits))
+  if (Some >= double(Warps))
+    return std::nullopt;
+  const std::optional<unsigned> Apart = loadApart(F, Runner, Blocks.first(), Limits);
+  const double Units = Apart ? std::max(1.0, Some / *Apart) : 0, AllUnits = Apart ? double(Warps) / *Apart : 0;
+  if (!Apart || Units >= AllUnits)
     return std::nullopt;
   ptx::ExecuteLimits Longer = Limits;
-  Longer.MaxRequests = std::max(Limits.MaxRequests, uint64_t(Requests / Some));
+  Longer.MaxRequests = std::max(Limits.MaxRequests, uint64_t(Requests / (Units * *Apart)));
   std::vector<WarpFootprint> Those;
-  for (double At = 0; At < double(Warps); At += double(Warps) / Some) {
-    const uint64_t Block = Blocks.at(uint64_t(At) / Runner.warpsPerBlock());
-    const unsigned Warp = unsigned(uint64_t(At) % Runner.warpsPerBlock());
-    Those.push_back(Runner.footprint(Block, Warp, Longer));
-  }
+  for (double At = 0; At < AllUnits; At += AllUnits / Units)
+    for (unsigned W = 0; W < *Apart; ++W) {
+      const uint64_t Of = uint64_t(At) * *Apart + W;
+      Those.push_back(Runner.footprint(Blocks.at(Of / Runner.warpsPerBlock()), unsigned(Of % Runner.warpsPerBlock()), Longer));
+    }
   Sm S(F, Sampled, G, double(Those.size()) / double(Warps));
-  S.generation(Those, 1);
+  S.generation(Those, *Apart);
   return S.take(Longer);
 }
 

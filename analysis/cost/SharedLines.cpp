@@ -34,11 +34,12 @@ double loadedBytes(const ptx::Function &F, const Sample &S, ArrayRef<WarpFootpri
   return One + (Both - One) * (Resident - 1.0);
 }
 
-bool loadApart(const ptx::Function &F, const WarpRunner &Runner, uint64_t Block, const ptx::ExecuteLimits &Limits) {
+std::optional<unsigned> loadApart(const ptx::Function &F, const WarpRunner &Runner, uint64_t Block, const ptx::ExecuteLimits &Limits) {
   constexpr double Few = 0.05;
   DenseSet<uint64_t> All;
   size_t Sum = 0; // of lines of each
-  auto add = [&](uint64_t Block, unsigned Warp) {
+  auto fewAfter = [&](uint64_t Block, unsigned Warp) {
+    const size_t Before = Sum - All.size();
     WarpFootprint W = Runner.footprint(Block, Warp, Limits);
     DenseSet<uint64_t> Own;
     for (const RequestFootprint &R : W.Requests)
@@ -47,13 +48,13 @@ bool loadApart(const ptx::Function &F, const WarpRunner &Runner, uint64_t Block,
           Own.insert(lineOf(T.Sector));
     Sum += Own.size();
     All.insert(Own.begin(), Own.end());
+    return double(Sum - All.size() - Before) < Few * double(Sum);
   };
-  add(Block, 0);
-  if (Runner.warpsPerBlock() > 1)
-    add(Block, 1);
-  if (Block + 1 < Runner.blocks())
-    add(Block + 1, 0);
-  return double(Sum - All.size()) < Few * double(Sum);
+  const unsigned Warps = Runner.warpsPerBlock();
+  fewAfter(Block, 0);
+  const bool InBlock = Warps == 1 || fewAfter(Block, 1);
+  const bool Across = Block + 1 == Runner.blocks() || fewAfter(Block + 1, 0);
+  return !Across ? std::nullopt : std::optional(InBlock ? 1 : Warps);
 }
 
 } // namespace restride::cost

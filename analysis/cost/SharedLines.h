@@ -3,13 +3,16 @@
 
 #include "analysis/cost/Sampling.h"
 
+#include <optional>
+
 namespace restride::cost {
 
 /// Bytes that the loads of \p Resident blocks touch in all trips of their loops, from two of them, \p Two: what these
 /// have in common all have.
 double loadedBytes(const ptx::Function &F, const Sample &S, llvm::ArrayRef<WarpFootprint> Two, unsigned Resident);
 
-/// Warps beside each other, in \p Block and the next, load next to no line that another one of them does.
-bool loadApart(const ptx::Function &F, const WarpRunner &Runner, uint64_t Block, const ptx::ExecuteLimits &Limits);
+/// How many warps it takes to load next to no line that others do, those of \p Block and the next: one, or all of a block;
+/// none: blocks have lines in common.
+std::optional<unsigned> loadApart(const ptx::Function &F, const WarpRunner &Runner, uint64_t Block, const ptx::ExecuteLimits &Limits);
 
 } // namespace restride::cost

@@ -24,15 +24,31 @@ double Evaluator::timesDeclared(const DeclaratorDecl *D) const {
   return Declared ? timesExecuted(Declared) : 1;
 }
 
-double Evaluator::shareTaken(const Stmt *S) const {
+/// "if (d > reach) continue;": the condition; null: \p S is something else.
+static const Expr *skipsIf(const Stmt *S) {
+  const IfStmt *If = dyn_cast<IfStmt>(S);
+  const Stmt *Then = If && !If->getElse() ? If->getThen() : nullptr;
+  if (const CompoundStmt *Block = dyn_cast_or_null<CompoundStmt>(Then))
+    Then = Block->body_empty() ? nullptr : Block->body_back();
+  return isa_and_nonnull<ContinueStmt>(Then) ? If->getCond() : nullptr;
+}
+
+double Evaluator::shareTaken(const Stmt *S, const Stmt *In) const {
   double Share = 1;
   const Stmt *Child = S;
   goOutward(S, Context, [&](const DynTypedNode &Node) {
     const Stmt *Up = Node.get<Stmt>();
     if (const IfStmt *If = dyn_cast_or_null<IfStmt>(Up))
       Share *= If->getThen() == Child ? probability(If->getCond(), true) : If->getElse() == Child ? 1 - probability(If->getCond(), true) : 1;
+    if (const CompoundStmt *Block = dyn_cast_or_null<CompoundStmt>(Up))
+      for (const Stmt *Before : Block->body()) {
+        if (Before == Child)
+          break;
+        if (const Expr *Condition = skipsIf(Before))
+          Share *= 1 - probability(Condition, true);
+      }
     Child = Up ? Up : Child;
-    return !Node.get<FunctionDecl>() && !Node.get<LambdaExpr>();
+    return !Node.get<FunctionDecl>() && !Node.get<LambdaExpr>() && !(Up && Up == In);
   });
   return Share;
 }

@@ -149,7 +149,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::call(const CallExp
     return std::nullopt;
   std::optional<EstimateOf<T>> Value = value<T>(Returned, intoCall(C, In));
   if (Value && !onlyReturns(F)) // "if (n < 1) return 0;"
-    Value->Assumed = true;
+    Value->Assumed |= Doubt::Default;
   return Value;
 }
 
@@ -176,7 +176,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::choice(const Condi
   if (!Value)
     Value = value<T>(C->getFalseExpr(), In.deeper());
   if (Value)
-    Value->Assumed = true;
+    Value->Assumed |= Doubt::Default;
   return Value;
 }
 

@@ -134,8 +134,8 @@ private:
   // Counted.cpp
   /// One that is declared in a loop is another one in each trip: of how many.
   double timesDeclared(const clang::DeclaratorDecl *D) const;
-  /// How often the conditions around \p S in its function let it happen, as a share.
-  double shareTaken(const clang::Stmt *S) const;
+  /// How often the conditions around \p S let it happen, as a share, in \p In or, where that is null, in its function.
+  double shareTaken(const clang::Stmt *S, const clang::Stmt *In = nullptr) const;
   /// How often all trips of the loops around \p Update, and the conditions, let it happen; none: that cannot be counted.
   std::optional<double> timesChanged(const clang::Expr *Update) const;
   /// What `++x` and `x += n` add to \p Changed, x, in all.

@@ -78,13 +78,16 @@ double Evaluator::probability(const Expr *E, bool AnyTrip) const {
     return probability(B->getLHS(), AnyTrip) * probability(B->getRHS(), AnyTrip);
   if (B && B->getOpcode() == BO_LOr)
     return 1 - (1 - probability(B->getLHS(), AnyTrip)) * (1 - probability(B->getRHS(), AnyTrip));
-  // x % 8, x % 8 == 3, x % 8 < 3: any remainder is as probable as the others.
+  // x % 8, x % 8 == 3, x % 8 < 3, x & 7: any remainder is as probable as the others.
   const BinaryOperator *Rest = B && B->isComparisonOp() ? dyn_cast<BinaryOperator>(B->getLHS()->IgnoreParenImpCasts()) : B;
-  if (Rest && Rest->getOpcode() != BO_Rem)
+  if (Rest && Rest->getOpcode() != BO_Rem && Rest->getOpcode() != BO_And)
     Rest = nullptr;
   const std::optional<Estimate> Divided = Rest ? integer(Rest->getLHS()) : std::nullopt;
   if (Rest && (!Divided || (AnyTrip && Divided->Assumed.changes()))) {
-    const std::optional<Estimate> Kinds = integer(Rest->getRHS()), With = B == Rest ? Estimate{0} : integer(B->getRHS());
+    std::optional<Estimate> Kinds = integer(Rest->getRHS());
+    const std::optional<Estimate> With = B == Rest ? Estimate{0} : integer(B->getRHS());
+    if (Kinds && Rest->getOpcode() == BO_And) // ones from the lowest bit on, or any one
+      Kinds->Value = Kinds->Value > 0 && llvm::isMask_64(uint64_t(Kinds->Value)) ? Kinds->Value + 1 : 2;
     if (!Kinds || Kinds->Value < 1 || !With)
       return Even;
     const double Count = double(Kinds->Value), Below = std::clamp(double(With->Value) / Count, 0.0, 1.0);

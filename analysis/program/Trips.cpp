@@ -28,6 +28,11 @@ static const Expr *firstValue(const ForStmt *For, const VarDecl *V) {
 
 /// What the counter \p V moves by in each trip.
 static std::optional<int64_t> step(const Expr *Inc, const VarDecl *V, const Evaluator &Values) {
+  const BinaryOperator *Both = dyn_cast_or_null<BinaryOperator>(Inc); // ++k, ++i
+  if (Both && Both->getOpcode() == BO_Comma)
+    for (const Expr *Part : {Both->getLHS(), Both->getRHS()})
+      if (const std::optional<int64_t> Here = step(Part, V, Values))
+        return Here;
   auto IsCounter = [&](const Expr *E) {
     const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E->IgnoreParenImpCasts());
     return R && R->getDecl() == V;
@@ -101,26 +106,25 @@ std::optional<double> Evaluator::tripsByBody(const Expr *Condition, const Stmt *
   const auto Changes = Limit ? Facts.Modified.find(V->getLocation().getRawEncoding()) : Facts.Modified.end();
   if (Changes == Facts.Modified.end())
     return std::nullopt;
-  std::optional<int64_t> By;
+  double By = 0; // in the mean trip
   for (const DeclRefExpr *R : Changes->second) {
-    const Stmt *Up = parentOf(R, Context);
-    if (parentOf(Up, Context) != Body) { // elsewhere, or under a condition
-      bool Inside = false;
-      goOutward(R, Context, [&](const DynTypedNode &Node) { return !(Inside |= Node.get<Stmt>() == Body); });
-      if (Inside)
-        return std::nullopt;
+    bool Inside = false;
+    goOutward(R, Context, [&](const DynTypedNode &Node) { return !(Inside |= Node.get<Stmt>() == Body); });
+    if (!Inside)
       continue;
-    }
-    if (By)
-      return std::nullopt;
-    By = step(dyn_cast<Expr>(Up), V, *this);
-    if (!By)
+    const std::optional<int64_t> Here = step(dyn_cast<Expr>(parentOf(R, Context)), V, *this);
+    const llvm::SmallVector<const Stmt *, 4> Loops = loopsAround(R, Context);
+    const auto Own = llvm::find_if(Loops, [&](const Stmt *Loop) { return llvm::is_contained(Loop->children(), Body); });
+    bool Counted = Here && Own != Loops.end();
+    if (Counted)
+      By += double(*Here) * timesAround(llvm::ArrayRef(Loops.begin(), Own), Counted) * shareTaken(R, Body);
+    if (!Counted)
       return std::nullopt;
   }
   const std::optional<Estimate> From = integer(V->getInit()), To = integer(Limit);
-  if (!By || !*By || !From || !To)
+  if (By == 0 || !From || !To)
     return std::nullopt;
-  const double Trips = (double(To->Value) - double(From->Value)) / double(*By);
+  const double Trips = (double(To->Value) - double(From->Value)) / By;
   return Trips >= 1 ? std::optional(std::ceil(Trips)) : std::nullopt;
 }
 
@@ -283,7 +287,10 @@ double Evaluator::timesCalled(const FunctionDecl *F) const {
   return Called[F] = std::min(Most, Times);
 }
 
-double Evaluator::timesInAllCalls(const Stmt *S) const { return timesExecuted(S) * timesCalled(functionAround(S, Context)); }
+double Evaluator::timesInAllCalls(const Stmt *S) const {
+  constexpr double Least = 0.02; // with other arguments than those that are assumed
+  return timesExecuted(S) * std::max(Least, shareTaken(S)) * timesCalled(functionAround(S, Context));
+}
 
 Evaluator::Counters Evaluator::midTrip(const Stmt *S) const {
   Counters Out;

@@ -697,6 +697,14 @@ TEST(HostFills, areBelowWhatTheProgramGivesThem) {
   // The number that members lie below, by name; none: nothing is known.
   auto belowIn = [&](const std::string &Body) {
     Program P = programOf(std::string(Head) + Types + R"(
+      __device__ int find(const E *p, int id, int n) {
+        int lo = 0, hi = n;
+        while (lo < hi) {
+          int mid = lo + (hi - lo) / 2;
+          if (p[mid].id < id) lo = mid + 1; else hi = mid;
+        }
+        return lo;
+      }
       __global__ void k(E *p, unsigned b) {
         E &r = p[b];
         unsigned h = mix(b);
@@ -734,6 +742,8 @@ TEST(HostFills, areBelowWhatTheProgramGivesThem) {
   // What grows, is as large as it may be, or is changed in another way.
   L = belowIn("r.from = h; r.to = r.to + 1; ++r.seats; r.mixed = h;");
   EXPECT_TRUE(L.empty());
+  L = belowIn("r.seats = find(p, r.id, 9);");
+  EXPECT_TRUE(L.empty()) << "it may be any place that a search finds";
 }
 
 TEST(HostFills, ofPointersInStructs) {

@@ -242,10 +242,13 @@ TEST(Launches, countLoopsThatAdvanceInTheirBody) {
   const std::string Launch = "k<<<1, 32>>>(d, (int)v.size());";
   EXPECT_EQ(argument("std::vector<int> v; for (int first = 0; first < n;) { int count = 5 + atoi(argv[2]) % 10; v.push_back(first); first += count; }" + Launch), 100);
   EXPECT_EQ(argument("std::vector<int> v; int left = n; while (0 < left) { v.push_back(left); left -= 2; }" + Launch), 500);
-  // Under a condition, in an inner loop, or twice.
-  EXPECT_EQ(argument("std::vector<int> v; int at = 0; while (at < n) { v.push_back(at); if (atoi(argv[2])) at += 2; }" + Launch), std::nullopt);
-  EXPECT_EQ(argument("std::vector<int> v; int at = 0; while (at < n) { v.push_back(at); for (int k = 0; k < 3; ++k) at += 2; }" + Launch), std::nullopt);
-  EXPECT_EQ(argument("std::vector<int> v; int at = 0; while (at < n) { v.push_back(at); at += 2; at += 3; }" + Launch), std::nullopt);
+  // Under a condition, in an inner loop, in its increment, or twice.
+  EXPECT_EQ(argument("std::vector<int> v; int at = 0; while (at < n) { v.push_back(at); if (atoi(argv[2]) % 4 == 0) at += 2; }" + Launch), 2000);
+  EXPECT_EQ(argument("std::vector<int> v; int at = 0; while (at < n) { v.push_back(at); for (int k = 0; k < 4; ++k) at += 2; }" + Launch), 125);
+  EXPECT_EQ(argument("std::vector<int> v; int at = 0; while (at < n) { int some = 2 + atoi(argv[2]) % 7; v.push_back(at); for (int k = 0; k < some; k++, at++); }" + Launch), 200);
+  EXPECT_EQ(argument("std::vector<int> v; int at = 0; while (at < n) { v.push_back(at); at += 2; at += 3; }" + Launch), 200);
+  EXPECT_EQ(argument("std::vector<int> v; int at = 0; while (at < n) { v.push_back(at); while (atoi(argv[2])) at += 2; }" + Launch), std::nullopt);
+  EXPECT_EQ(argument("std::vector<int> v; int at = 0; while (at < n) { v.push_back(at); at *= 2; }" + Launch), std::nullopt);
 }
 
 TEST(Launches, knowArraysInObjects) {
@@ -311,6 +314,7 @@ TEST(Launches, knowTheSizeOfAVectorThatAFunctionFills) {
                      "void one(std::vector<int> &w) { w.resize(20); }\nvoid all(std::vector<int> &u) { one(u); }\n"), 20);
   EXPECT_EQ(argument("std::vector<int> v; for (int i = 0; i < 5; ++i) { two(v); }" + Launch,
                      "void two(std::vector<int> &u) { u.push_back(1); u.push_back(2); }\n"), 10);
+  EXPECT_EQ(argument("std::vector<int> v; for (int i = 0; i < n; ++i) { if (atoi(argv[2]) % 4) continue; v.push_back(1); }" + Launch), 250);
   EXPECT_EQ(argument("std::vector<int> v; v.reserve(7 * n); while (atoi(argv[2])) v.push_back(1);" + Launch), 7000);
 }
 
@@ -477,7 +481,15 @@ TEST(Launches, countCallsOfTheFunctionAround) {
                   "int main() { Q *d; cudaMalloc((void **)&d, 64 * sizeof(Q)); step(d); for (int s = 0; s < 20; ++s) step(d); }"), 63);
   EXPECT_EQ(calls("int main() { Q *d; cudaMalloc((void **)&d, 64 * sizeof(Q)); auto step = [&] { k<<<1, 32>>>(d, 1); }; for (int s = 0; s < 20; ++s) step(); }"), 20);
   EXPECT_EQ(calls("struct S { Q *d; void step() { k<<<1, 32>>>(d, 1); } void run(int n) { if (n) run(n - 1); for (int s = 0; s < 5; ++s) step(); } };\n"
-                  "int main() { S s; cudaMalloc((void **)&s.d, 64 * sizeof(Q)); s.run(1); }"), 10) << "a call of itself is one more";
+                  "int main() { S s; cudaMalloc((void **)&s.d, 64 * sizeof(Q)); s.run(1); }"), 7.5) << "a call of itself is one more, in half of the calls";
+  const std::string Loop = "int main(int argc, char **) { Q *d; cudaMalloc((void **)&d, 64 * sizeof(Q)); bool other = false; for (int s = 0; s < 400; ++s) ";
+  EXPECT_EQ(calls(Loop + "if (s % 10 == 0) k<<<1, 32>>>(d, 1); }"), 40);
+  EXPECT_EQ(calls(Loop + "if (s & 1) k<<<1, 32>>>(d, 1); }"), 200);
+  EXPECT_EQ(calls(Loop + "if ((s & 3) != 0) { } else k<<<1, 32>>>(d, 1); }"), 100);
+  EXPECT_EQ(calls(Loop + "{ if (s % 4) { argc = s; continue; } k<<<1, 32>>>(d, 1); } }"), 100);
+  EXPECT_EQ(calls(Loop + "if (s > 0) k<<<1, 32>>>(d, 1); }"), 392) << "mostly so";
+  EXPECT_EQ(calls(Loop + "if (other) k<<<1, 32>>>(d, 1); }"), 8) << "seldom, as it may be asked for";
+  EXPECT_EQ(calls("void step(Q *d) { k<<<1, 32>>>(d, 1); }\n" + Loop + "if (s % 20 == 0) step(d); }"), 20);
 }
 
 TEST(Launches, knowHowMuchLiesBehindPointers) {
