@@ -16,17 +16,39 @@ using namespace llvm;
 
 namespace restride::cost {
 
+/// How many of the sectors of one request lie anywhere. Lanes that share a record touch it in equal steps, and a field in
+/// planes of its own is as far from the field \p Before in all lanes.
+static double drawnIn(ArrayRef<SectorTouch> Touches, ArrayRef<SectorTouch> Before) {
+  constexpr size_t Few = 3;
+  if (Touches.size() < Few)
+    return double(Touches.size());
+  bool Even = true, Shifted = Before.size() == Touches.size();
+  for (size_t I = 1; I < Touches.size(); ++I) {
+    const uint64_t Step = Touches[I].Sector - Touches[I - 1].Sector;
+    Even &= Step == Touches[1].Sector - Touches[0].Sector;
+    Shifted = Shifted && Step == Before[I].Sector - Before[I - 1].Sector;
+  }
+  return Shifted ? 0 : Even ? 1 : double(Touches.size());
+}
+
 void RandomLines::add(const WarpFootprint &W) {
+  std::map<uint64_t, ArrayRef<SectorTouch>> Last; // by pointer
   for (const RequestFootprint &R : W.Requests) {
     if (R.Level > Levels.size())
       Levels.resize(R.Level);
-    for (const SectorTouch &T : W.touches(R)) {
+    const ArrayRef<SectorTouch> Touches = W.touches(R);
+    for (const SectorTouch &T : Touches) {
       const uint64_t Granule = T.Sector / granuleSectors(G);
       if (R.Level)
         Levels[R.Level - 1].push_back(Granule);
       if (R.Random)
-        Granules[pointerTo(T.Sector)].push_back(Granule);
+        Seen[pointerTo(T.Sector)].Granules.push_back(Granule);
     }
+    if (!R.Random || Touches.empty())
+      continue;
+    const uint64_t Pointer = pointerTo(Touches.front().Sector);
+    Seen[Pointer].Draws += drawnIn(Touches, Last[Pointer]);
+    Last[Pointer] = Touches;
   }
 }
 
@@ -39,8 +61,8 @@ static double lineSpan(ArrayRef<uint64_t> Granules, uint64_t PerLine) {
 }
 
 /// Of all lines, by the period of which the fewest remainders are seen; and granules that are seen of each of these.
-/// \p Granules: distinct, ascending.
-static std::pair<double, double> touchedShare(ArrayRef<uint64_t> Granules, uint64_t PerLine) {
+/// \p Granules: distinct, ascending. \p Independent: the share of them that lie anywhere.
+static std::pair<double, double> touchedShare(ArrayRef<uint64_t> Granules, double Independent, uint64_t PerLine) {
   constexpr unsigned Longest = 128, MostPerLine = 4; // lines: a tile of 128 records of 128 bytes
   constexpr size_t Each = 4; // samples for a remainder that is not seen to mean something
   // Drawn: each third would be of one field, where three are read of each record.
@@ -63,9 +85,10 @@ static std::pair<double, double> touchedShare(ArrayRef<uint64_t> Granules, uint6
     return std::pair(double(Lines), double(Count));
   };
   auto [Least, Parts] = lines(1);
-  for (unsigned Period = 2; Period <= Longest && Period * Each <= Drawn.size(); ++Period) {
+  const double Draws = double(Drawn.size()) * Independent;
+  for (unsigned Period = 2; Period <= Longest && Period * Each <= Draws; ++Period) {
     auto [Seen, SeenParts] = lines(Period);
-    const double Missing = Period - Seen, ByChance = Period * std::exp(-double(Drawn.size()) / Period);
+    const double Missing = Period - Seen, ByChance = Period * std::exp(-Draws / Period);
     if (Missing > ByChance + 3 * std::sqrt(ByChance) && Seen / Period < Least) {
       Least = Seen / Period;
       Parts = SeenParts / Seen;
@@ -76,21 +99,22 @@ static std::pair<double, double> touchedShare(ArrayRef<uint64_t> Granules, uint6
 
 double RandomLines::span() const {
   double Sum = 0;
-  for (const auto &[Pointer, Seen] : Granules)
-    Sum += lineSpan(Seen, granulesPerLine(G));
+  for (const auto &[Pointer, At] : Seen)
+    Sum += lineSpan(At.Granules, granulesPerLine(G));
   return Sum;
 }
 
-RandomLines::Touched RandomLines::touched() const { return touched(Granules); }
+RandomLines::Touched RandomLines::touched() const { return touched(Seen); }
 
-RandomLines::Touched RandomLines::touched(const ByPointer &Granules) const {
+RandomLines::Touched RandomLines::touched(const ByPointer &Seen) const {
   const uint64_t PerLine = granulesPerLine(G);
   Touched All;
   double Parts = 0;
-  for (auto [Pointer, Seen] : Granules) { // a copy, to sort
-    sortOnce(Seen);
-    auto [Share, OfEach] = touchedShare(Seen, PerLine);
-    const double Bytes = lineSpan(Seen, PerLine) * Share;
+  for (auto [Pointer, At] : Seen) { // a copy, to sort
+    const double Independent = At.Draws / double(At.Granules.size());
+    sortOnce(At.Granules);
+    auto [Share, OfEach] = touchedShare(At.Granules, Independent, PerLine);
+    const double Bytes = lineSpan(At.Granules, PerLine) * Share;
     All.Bytes += Bytes;
     Parts += Bytes * OfEach;
   }
@@ -110,8 +134,11 @@ double randomHitShare(const RandomLines::Touched &Lines, const Gpu &G) {
 double RandomLines::missShareBelow(unsigned Top) const {
   ByPointer Descent;
   for (const std::vector<uint64_t> &Level : Levels)
-    for (uint64_t Granule : Level)
-      Descent[pointerTo(Granule * granuleSectors(G))].push_back(Granule);
+    for (uint64_t Granule : Level) {
+      Places &At = Descent[pointerTo(Granule * granuleSectors(G))];
+      At.Granules.push_back(Granule);
+      ++At.Draws;
+    }
   const Touched Whole = touched(Descent);
   std::vector<uint64_t> Roots = Levels.front();
   sortOnce(Roots);

@@ -33,11 +33,15 @@ public:
   unsigned levels() const { return unsigned(Levels.size()); }
 
 private:
-  using ByPointer = std::map<uint64_t, std::vector<uint64_t>>;
-  Touched touched(const ByPointer &Granules) const;
+  struct Places {
+    std::vector<uint64_t> Granules;
+    double Draws = 0; ///< how many of them lie anywhere: fields of one record lie where the first one says
+  };
+  using ByPointer = std::map<uint64_t, Places>;
+  Touched touched(const ByPointer &Seen) const;
 
   const Gpu &G;
-  ByPointer Granules;
+  ByPointer Seen;
   std::vector<std::vector<uint64_t>> Levels; ///< granules that a descent asked for, by its level
 };
 

@@ -1,6 +1,7 @@
 // Members of objects, and elements of arrays, as numbers: programs keep sizes and
 // steps in structs, `Grid g = {64, 1.0f / 64}`.
 
+#include "analysis/program/Around.h"
 #include "analysis/program/Evaluate.h"
 #include "analysis/program/GpuProperties.h"
 #include "analysis/program/PartUse.h"
@@ -277,7 +278,7 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::partOfVariable(con
     return std::nullopt;
   std::optional<EstimateOf<T>> Value;
   unsigned Given = 0; // values, but for what nobody wrote
-  bool Changes = false;
+  std::vector<const Expr *> Changes;
   if (const ParmVarDecl *Parameter = dyn_cast<ParmVarDecl>(V)) {
     if (const Expr *Argument = In.argument(Parameter))
       return part<T>(Argument, P, In.around());
@@ -309,12 +310,16 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::partOfVariable(con
       }
       ++Given;
     }
-    Changes |= Use.K == PartUse::Kind::Changes;
+    if (Use.K == PartUse::Kind::Changes)
+      Changes.push_back(dyn_cast<Expr>(parentOf(R, Context)));
   }
-  if (Value && Value->Value == 0 && (Changes || (IsDefault && Given))) // until somebody says more
+  if constexpr (std::is_same_v<T, int64_t>)
+    if (const MemberExpr *M = Changes.empty() ? nullptr : dyn_cast_or_null<MemberExpr>(Changes.front()); M && Value && P.size() == 1)
+      Value = grown(M->getMemberDecl(), Changes, *Value, In); // while (l.nx * l.nx < n) l.nx += 4;
+  if (Value && Value->Value == 0 && (!Changes.empty() || (IsDefault && Given))) // until somebody says more
     return std::nullopt;
   if (Value && !V->getType().isConstQualified())
-    Value->Assumed |= Changes || Given > 1 ? Doubt::Changes : Doubt::None;
+    Value->Assumed |= !Changes.empty() || Given > 1 ? Doubt::Changes : Doubt::None;
   return Value;
 }
 

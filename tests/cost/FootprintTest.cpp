@@ -343,6 +343,28 @@ TEST(Dram, RandomLinesOfSeveralFieldsCountEach) {
   EXPECT_NEAR(T.GranulesPerLine, 2, 0.05);
 }
 
+TEST(Dram, RandomLinesOfPlanesAreThoseOfOneDraw) {
+  // Six records of 32 words, each in a plane of 2 MB, 125 times 125 lines: warps read a record, or lanes one each.
+  const Gpu G = Launched(kernel({}, {{0, 1}})).G;
+  auto touched = [&](unsigned Lanes, unsigned Planes) {
+    WarpFootprint W;
+    for (unsigned K = 0; K < 6; ++K)
+      for (unsigned Plane = 0; Plane < 32; Plane += Planes) {
+        RequestFootprint R;
+        R.First = uint32_t(W.Touches.size()), R.Count = 32, R.Random = true;
+        W.Requests.push_back(R);
+        for (unsigned L = 0; L < 32; ++L)
+          W.Touches.push_back({scattered(K * Lanes + L % Lanes) % 62500 + (Plane + L / Lanes) * 62500, ~0u});
+        llvm::sort(W.Touches.end() - 32, W.Touches.end(), [](const SectorTouch &A, const SectorTouch &B) { return A.Sector < B.Sector; });
+      }
+    RandomLines Lines(G);
+    Lines.add(W);
+    return Lines.touched().Bytes / Lines.span();
+  };
+  EXPECT_DOUBLE_EQ(touched(1, 32), 1);
+  EXPECT_DOUBLE_EQ(touched(32, 1), 1);
+}
+
 TEST(Reuse, NothingHitsWithoutL1) {
   Launched K(kernel({.Stride = 32}, {{0, 1}, {4, 1}}));
   K.G.L1Bytes = 0;

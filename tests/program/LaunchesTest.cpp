@@ -797,6 +797,9 @@ TEST(Launches, knowMembersOfAStructThatBeginsWithZeros) {
   EXPECT_EQ(member("w.rows"), 45);
   EXPECT_EQ(member("w.columns"), 4);
   EXPECT_EQ(member("w.spare"), 0);
+  const std::string Loaf = "struct Loaf { int nx, ny; float dt; };\n";
+  EXPECT_EQ(argument("Loaf l; l.nx = 8; while ((long long)(l.nx + 4) * (l.nx + 4) * 3 / 4 <= n) l.nx += 4; l.ny = l.nx / 2; k<<<1, 32>>>(d, l.ny);", Loaf), 18);
+  EXPECT_EQ(argument("Loaf l; l.nx = 8; while (l.nx < atoi(argv[2])) l.nx += 4; k<<<1, 32>>>(d, l.nx);", Loaf), 8) << "how far is not known";
 }
 
 TEST(Launches, knowMembersThatAreAssignedByAnotherName) {
