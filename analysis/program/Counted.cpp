@@ -33,6 +33,15 @@ static const Expr *skipsIf(const Stmt *S) {
   return isa_and_nonnull<ContinueStmt>(Then) ? If->getCond() : nullptr;
 }
 
+double Evaluator::shareSkipped(const Expr *Condition) const {
+  const BinaryOperator *B = dyn_cast<BinaryOperator>(Condition->IgnoreParenImpCasts());
+  if (B && B->getOpcode() == BO_LOr)
+    return 1 - (1 - shareSkipped(B->getLHS())) * (1 - shareSkipped(B->getRHS()));
+  const bool IsPlace = B && B->isRelationalOp() && isa<DeclRefExpr>(B->getLHS()->IgnoreParenImpCasts()) && B->getLHS()->getType()->isIntegerType();
+  const double Share = probability(Condition, true);
+  return IsPlace && Share < 1 ? 0 : Share;
+}
+
 double Evaluator::shareTaken(const Stmt *S, const Stmt *In) const {
   double Share = 1;
   const Stmt *Child = S;
@@ -45,7 +54,7 @@ double Evaluator::shareTaken(const Stmt *S, const Stmt *In) const {
         if (Before == Child)
           break;
         if (const Expr *Condition = skipsIf(Before))
-          Share *= 1 - probability(Condition, true);
+          Share *= 1 - shareSkipped(Condition);
       }
     Child = Up ? Up : Child;
     return !Node.get<FunctionDecl>() && !Node.get<LambdaExpr>() && !(Up && Up == In);

@@ -134,6 +134,9 @@ private:
   // Counted.cpp
   /// One that is declared in a loop is another one in each trip: of how many.
   double timesDeclared(const clang::DeclaratorDecl *D) const;
+  /// How often \p Condition skips the rest of a trip. `x < 0 || x >= width` does at a border only, which
+  /// counts as never: most places have neighbours.
+  double shareSkipped(const clang::Expr *Condition) const;
   /// How often the conditions around \p S let it happen, as a share, in \p In or, where that is null, in its function.
   double shareTaken(const clang::Stmt *S, const clang::Stmt *In = nullptr) const;
   /// How often all trips of the loops around \p Update, and the conditions, let it happen; none: that cannot be counted.

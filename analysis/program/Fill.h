@@ -56,6 +56,8 @@ struct Fill {
   std::optional<std::vector<uint64_t>> tripsAt(uint64_t Offset) const;
   /// The integer at \p Offset is still what the host began with, as so many are.
   bool holdsAt(uint64_t Offset) const;
+  /// It says the same of all of them, wherever they are exchanged to.
+  bool holdsAnywhere() const { return Below || (Nodes.size() == 1 && Nodes[0].What == FillNode::Op::Constant); }
   /// What they write. What is unknown is a pseudo-random number, the same for the same trips.
   int64_t value(const std::vector<uint64_t> &Trips) const;
 };

@@ -98,11 +98,12 @@ static void addLaunch(Launch &Out, const CUDAKernelCallExpr *Call, const Evaluat
     Out.Notes.push_back("threads per block are not known, 256 assumed");
   else if (BlockAssumed)
     Out.Notes.push_back("threads per block: " + list(Out.Block) + " assumed from the source's default");
-  if (Out.Grid[0] == 0 && Config && Config->getNumArgs() >= 1)
+  const bool Unknown = Out.Grid[0] == 0 || (Config && (Out.Grid[1] == 0 || Out.Grid[2] == 0));
+  if (Unknown && Config && Config->getNumArgs() >= 1)
     Out.Parts = Values.partsOf(Config->getArg(0), Call);
-  if (Out.Grid[0] == 0 && Out.Parts > 1)
+  if (Unknown && Out.Parts > 1)
     Out.Notes.push_back("the grid's size is not known: " + std::to_string(uint64_t(Out.Parts)) + " launches in a row share out the elements");
-  else if (Out.Grid[0] == 0)
+  else if (Unknown)
     Out.Notes.push_back("the grid's size is not known");
   else if (GridAssumed)
     Out.Notes.push_back("blocks: " + list(Out.Grid) + " assumed from the source's default");

@@ -5,6 +5,7 @@
 #include "analysis/program/IndexOrigin.h"
 #include "analysis/program/MemberRange.h"
 
+#include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
 
 using namespace clang;
@@ -166,6 +167,22 @@ static bool isFlag(const FieldDecl *F, const UnitFacts &Facts, ASTContext &Conte
   }));
 }
 
+/// The one constant that code of the host gives \p F, whatever it does with the record then; none: several, or none.
+static std::optional<int64_t> constantOfHost(const FieldDecl *F, const UnitFacts &Facts, ASTContext &Context) {
+  const auto Given = Facts.MemberValues.find(F->getLocation().getRawEncoding());
+  std::optional<int64_t> Out;
+  for (const Expr *E : Given == Facts.MemberValues.end() ? std::vector<const Expr *>() : Given->second) {
+    const FunctionDecl *Around = functionAround(E, Context);
+    if (Around && runsOnDevice(Around) && !Around->hasAttr<CUDAHostAttr>())
+      continue;
+    const std::optional<llvm::APSInt> Value = isa<ImplicitValueInitExpr>(E) ? llvm::APSInt::get(0) : E->getIntegerConstantExpr(Context);
+    if (!Value || (Out && *Out != Value->getExtValue()))
+      return std::nullopt;
+    Out = Value->getExtValue();
+  }
+  return Out;
+}
+
 /// How many of the integers \p F, that the host begins with \p First and kernels change, are still that in the mean; none:
 /// nobody can say. Flags mostly are: springs that are not broken, agents that are in the building. What a negative number
 /// says is not there yet (`reef = -1`) comes to some, and the others wait for it.
@@ -196,14 +213,20 @@ std::string addFillsByFirst(const ValueDecl *P, const ValueDecl *Source, std::ve
   std::string Names;
   forUnknown(P, Known, Context, [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
     const unsigned Key = F->getLocation().getRawEncoding();
-    if (!Host.DeviceWrites.count(F) || Host.DeviceRecords.count(F->getParent()->getDefinition()))
+    const bool AsRecord = Host.DeviceRecords.count(F->getParent()->getDefinition()), IsFlag = isFlag(F, Facts, Context);
+    if (AsRecord ? !IsFlag : !Host.DeviceWrites.count(F))
       return std::nullopt;
     const int64_t Offset = Context.toCharUnitsFromBits(Context.getFieldOffset(F)).getQuantity();
-    if (Facts.Bounds.count(Key))
-      return countsAsTheyBegin(firstFillsOf(Source, elementBehind(P), Offset, Host, Values, Facts, Context));
+    std::optional<Fill> Counts;
+    if (Facts.Bounds.count(Key) && !AsRecord)
+      Counts = countsAsTheyBegin(firstFillsOf(Source, elementBehind(P), Offset, Host, Values, Facts, Context));
+    if (Counts || (Facts.Bounds.count(Key) && !IsFlag))
+      return Counts;
     if (Facts.Subscripts.count(Key))
       return std::nullopt;
-    const std::optional<int64_t> First = firstOf(Writes[Offset], Context);
+    std::optional<int64_t> First = firstOf(Writes[Offset], Context);
+    if (!First && IsFlag)
+      First = constantOfHost(F, Facts, Context);
     const std::optional<double> Stays = First ? staysAsItBegins(F, *First, Facts, Context) : std::nullopt;
     if (!Stays)
       return std::nullopt;

@@ -176,7 +176,22 @@ uint32_t AluUnit::toss(uint32_t Tossed) {
   return isOpposite(Rel) ? Tossed & ~Heads : Heads;
 }
 
+void AluUnit::keepPlaceInside() {
+  const Program::PlaceSide Side = P.PlaceSides[size_t(&Op - P.Ops.data())];
+  if (Side == Program::PlaceSide::None)
+    return;
+  const unsigned Place = Side == Program::PlaceSide::First ? 0 : 1, Bound = 1 - Place;
+  Lanes &At = R.Values[P.Slots[Op.FirstSrc + Place]];
+  for (uint32_t Rest = Mask & unknown(Place) & ~unknown(Bound); Rest; Rest &= Rest - 1) {
+    const unsigned L = unsigned(std::countr_zero(Rest));
+    const int64_t Within = signExtend(source(Bound)[L], Op.SrcBits), Here = signExtend(At[L], Op.SrcBits);
+    if (Within > 1 && Here >= Within)
+      At[L] = uint64_t(Here % Within);
+  }
+}
+
 void AluUnit::compare() {
+  keepPlaceInside();
   const uint32_t U = Op.SrcFloat && Op.SrcBits < 32 ? ~0u : unknown(0) | unknown(1);
   const std::optional<bool> Usual = U & Mask ? usual() : std::nullopt;
   const uint32_t Tossed = Usual ? 0 : tossed(U), Known = Mask & ~(Usual ? U : Tossed);

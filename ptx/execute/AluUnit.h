@@ -93,6 +93,8 @@ private:
   uint32_t tossed(uint32_t U) const;
   /// Those of \p Tossed for which the comparison holds.
   uint32_t toss(uint32_t Tossed);
+  /// A place in space that is compared with a bound lies inside.
+  void keepPlaceInside();
   void compare();
   void select();
 

@@ -202,6 +202,7 @@ Program::Program(const Function &F, const ControlFlow &C)
       if (Slot To = Slots[Ops[I].FirstDest + D]; To >= 0)
         Writes[size_t(To)].push_back(I);
   findClamps();
+  findPlaces();
   findReals();
   findSigned();
   findTargets();

@@ -210,6 +210,10 @@ public:
   bool isPlain(const MicroOp &Op) const { return Plain[size_t(&Op - Ops.data())]; }
   /// Per instruction: a comparison of keys by which a descent chooses where it goes on.
   llvm::BitVector Chooses;
+  /// Per instruction: `(int)(x / size) < cells`, a comparison of an integer that is made of a real with what only arguments
+  /// say: which of its sources is the former.
+  enum class PlaceSide : uint8_t { None, First, Second };
+  std::vector<PlaceSide> PlaceSides;
   bool ElementsLieByRuns = false, MakesSubscriptsOfReals = false; ///< see WarpExecutor
   std::vector<std::string> Warnings;
 
@@ -226,6 +230,7 @@ private:
   void orderBlocks();
   void findRanges();
   void findClamps();
+  void findPlaces();
   /// Registers that are used so, themselves or what is copied from them.
   template <typename FnT> llvm::BitVector usedAs(FnT IsUse) const;
   void findReals();

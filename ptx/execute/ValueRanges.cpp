@@ -58,6 +58,34 @@ void Program::findClamps() {
   }
 }
 
+void Program::findPlaces() {
+  auto isMadeOfReal = [&](Slot S) {
+    if (S < 0 || S >= Slot(Registers) || Writes[size_t(S)].size() != 1)
+      return false;
+    const MicroOp &Cvt = Ops[Writes[size_t(S)][0]];
+    return Cvt.Op == Opcode::Cvt && Cvt.SrcFloat && !Cvt.Float;
+  };
+  auto isGiven = [&](Slot S) { // arguments say it, and neither data nor the thread
+    unsigned Arguments = 0;
+    for (int R : registersBehind(S))
+      for (unsigned At : Writes[size_t(R)]) {
+        const MicroOp &Op = Ops[At];
+        const bool Gives = Op.Op == Opcode::LdParam || (Op.Op == Opcode::Ld && Op.Mem == Space::Const);
+        if (!Gives && (Op.Op == Opcode::Ld || Op.Op == Opcode::Atom || llvm::any_of(sources(Op), [&](Slot From) { return isSpecial(From); })))
+          return false;
+        Arguments += Gives;
+      }
+    return Arguments > 0;
+  };
+  PlaceSides.resize(Ops.size());
+  for (auto [I, Op] : llvm::enumerate(Ops)) {
+    if (Op.Op != Opcode::Setp || Op.SrcFloat || Op.SrcCount < 2 || Op.Compare == Relation::Equal || Op.Compare == Relation::NotEqual)
+      continue;
+    const Slot A = Slots[Op.FirstSrc], B = Slots[Op.FirstSrc + 1];
+    PlaceSides[I] = isMadeOfReal(A) && isGiven(B) ? PlaceSide::First : isMadeOfReal(B) && isGiven(A) ? PlaceSide::Second : PlaceSide::None;
+  }
+}
+
 template <typename FnT> llvm::BitVector Program::usedAs(FnT IsUse) const {
   llvm::BitVector Used(Registers);
   auto mark = [&](Slot S) {

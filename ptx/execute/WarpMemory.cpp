@@ -35,6 +35,7 @@ void WarpMemory::keepInside(uint32_t Mask, Lanes &Address) const {
 
 StoredValue WarpMemory::read(const MicroOp &Op, unsigned Part, DataIntegers Data, Space Where, unsigned Lane, uint64_t Address) const {
   std::optional<StoredValue> V;
+  Origin Seen;
   if (Where == Space::Local)
     V = Local.load(Lane, Address, Op.ElementBytes);
   else if (Where == Space::Shared)
@@ -51,14 +52,16 @@ StoredValue WarpMemory::read(const MicroOp &Op, unsigned Part, DataIntegers Data
   if (Where == Space::Global && mayKnow(Op, Part)) {
     if (std::optional<uint64_t> Entry = ordered(Op, Lane, Address))
       return {*Entry, false};
-    if (const std::optional<KnownInteger> Known = known(Address); Known && Known->Below)
+    constexpr int64_t Few = 64; // kinds and states: what is asked of them means what it says
+    if (const std::optional<KnownInteger> Known = known(Address); Known && Known->Below && Known->Value <= Few)
+      return {randomBelow(seed(Address, Seen), uint64_t(Known->Value)), false};
+    else if (Known && Known->Below)
       Data = {std::min(Data.Elements, uint64_t(Known->Value))};
     else if (Known)
       if (const std::optional<uint64_t> Value = placed(*Known, Op, Part, Address))
         return {*Value, Known->Scattered};
   }
   // Local memory of different lanes is different memory, but what nobody was seen to lay on their stacks.
-  Origin Seen;
   const bool OnStack = Where == Space::Local && P.isByStack(Op);
   Data.Local &= !OnStack;
   const uint64_t Seed = OnStack ? Address : Where == Space::Local ? Address * 32 + Lane : seed(Address, Seen);

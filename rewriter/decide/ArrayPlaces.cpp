@@ -3,6 +3,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace restride {
 
@@ -37,6 +38,11 @@ ObjectPlaces handlePlaces(const Candidate &C, const Layout &L, double Assumed) {
     Place.PitchBytes = Pitch * A.Size;
     addWord(Out.Object, Pitch);
     Out.Arrays.push_back({});
+  }
+  if (C.refused()) { // it stays as it is, and not all of its members may be described
+    for (ptx::ArrayPlace &P : Out.Arrays)
+      std::iota(P.Source.begin(), P.Source.end(), 0u);
+    return Out;
   }
   for (const Leaf &F : leaves(R)) {
     uint64_t At = L.offsetOf(R, F, 0, Granule), Array = 0;

@@ -40,7 +40,7 @@ static ptx::KnownIntegers knownIntegers(llvm::ArrayRef<Fill> Fills) {
   return [Fills](unsigned Word, uint64_t Offset) -> std::optional<ptx::KnownInteger> {
     bool Shuffled = false;
     for (const Fill &F : Fills)
-      if (std::optional<std::vector<uint64_t>> Trips = F.Word != Word || (Shuffled && !F.Below) ? std::nullopt : F.tripsAt(Offset)) {
+      if (std::optional<std::vector<uint64_t>> Trips = F.Word != Word || (Shuffled && !F.holdsAnywhere()) ? std::nullopt : F.tripsAt(Offset)) {
         if (!F.holdsAt(Offset))
           return std::nullopt;
         if (!F.Shuffled)
@@ -122,6 +122,8 @@ static cost::KernelLaunch launchFacts(const Launch &L, const Program &P, const P
     F.Grid.Y = uint32_t(std::clamp(std::sqrt(Threads) / F.Block.Y, 1.0, 65535.0));
   if (!L.Grid[0])
     F.Grid.X = uint32_t(std::clamp(Threads / double(F.Block.count()) / F.Grid.Y / F.Grid.Z, 1.0, 2147483647.0));
+  else if (!L.Grid[1]) // blocks of a level, say
+    F.Grid.Y = uint32_t(std::clamp(Threads / double(F.Block.count()) / F.Grid.X / F.Grid.Z, 1.0, 65535.0));
   F.DynamicSharedBytes = L.SharedBytes;
   F.Arguments = L.Arguments;
   F.Reals = L.Reals;

@@ -469,6 +469,20 @@ TEST(HostFills, ofFlagsAreMostlyAsTheHostBeginsWithThem) {
     EXPECT_FALSE(llvm::any_of(flags(Body).Fills, [](const std::vector<Fill> &F) { return llvm::any_of(F, [](const Fill &One) { return One.Stays < 1; }); })) << Body;
 }
 
+TEST(HostFills, ofFlagsThatAFunctionSetsInWholeRecords) {
+  const std::string Types = "struct Stone { float mass; int state, layers; unsigned seed; };\n"
+                            "__host__ __device__ Stone made(unsigned seed) { Stone s; s.mass = seed; s.layers = s.state = 0; s.seed = seed; return s; }\n"
+                            "__global__ void k(E *p, float *o) { if (p[3].state != 0) return; Stone s = p[3]; for (int i = 0; i < 8 && s.state == 0; ++i) { s.layers++; if (s.mass > i) s.state = 1; if (s.mass < 0) s.state = 2; }"
+                            " p[3] = s; if (s.state == 2) p[3] = made(s.seed + 7); }\n";
+  const Launch L = launchOf("for (int i = 0; i < n; ++i) h[i] = made(i + 5u);", "struct Stone", Types);
+  ASSERT_EQ(L.Fills.size(), 1u);
+  const auto Flag = llvm::find_if(L.Fills[0], [](const Fill &F) { return F.Stays < 1; });
+  ASSERT_NE(Flag, L.Fills[0].end());
+  EXPECT_EQ(Flag->Begin, 4u);
+  EXPECT_EQ(Flag->value({70}), 0) << "kernels give it 1 and 2";
+  EXPECT_FALSE(llvm::any_of(L.Fills[0], [](const Fill &F) { return F.Begin == 8 && F.Stays < 1; })) << "layers are counted";
+}
+
 TEST(HostFills, knowWhichRecordsTheHostLaysOutInSpace) {
   const std::string Dot = "struct Dot { float3 at; float mass; };\n" + std::string("__device__ int cellOf(float3 v) { return (int)v.x + 100 * (int)floorf(v.y); }\n"
                           "__global__ void k(E *p, float *o) { o[cellOf(p[3].at)] = p[3].mass; }\n");

@@ -315,6 +315,8 @@ TEST(Launches, knowTheSizeOfAVectorThatAFunctionFills) {
   EXPECT_EQ(argument("std::vector<int> v; for (int i = 0; i < 5; ++i) { two(v); }" + Launch,
                      "void two(std::vector<int> &u) { u.push_back(1); u.push_back(2); }\n"), 10);
   EXPECT_EQ(argument("std::vector<int> v; for (int i = 0; i < n; ++i) { if (atoi(argv[2]) % 4) continue; v.push_back(1); }" + Launch), 250);
+  EXPECT_EQ(argument("std::vector<int> v; int w = 10; for (int y = 0; y < n / w; ++y) for (int x = 0; x < w; ++x) for (int k = 0; k < 4; ++k) "
+                     "{ int X = x + atoi(argv[2]), Y = y + k % 2; if (X < 0 || X >= w || Y >= n / w) continue; v.push_back(1); }" + Launch), 4000) << "at a border alone";
   EXPECT_EQ(argument("std::vector<int> v; v.reserve(7 * n); while (atoi(argv[2])) v.push_back(1);" + Launch), 7000);
 }
 
@@ -416,6 +418,7 @@ TEST(Launches, shareOutTheElementsLevelByLevel) {
   };
   EXPECT_EQ(parts("for (int l = 0; l < 7; ++l) { const int count = first[l + 1] - first[l]; k<<<(count + 127) / 128, 128>>>(d, count); }"), 7);
   EXPECT_EQ(parts("for (int l = argc; l >= 0; --l) k<<<dim3(first[l], 4), 128>>>(d, l);"), 16);
+  EXPECT_EQ(parts("for (int l = 0; l < 7; ++l) { const int width = first[l + 1] - first[l]; k<<<dim3(4, width), 128>>>(d, width); }"), 7) << "in another dimension";
   EXPECT_EQ(parts("for (int l = 0; l < 7; ++l) k<<<first[0], 128>>>(d, l);"), 1);
   EXPECT_EQ(parts("for (int l = 0; l < 7; ++l) k<<<32 + l, 128>>>(d, first[l]);"), 1);
 }

@@ -48,6 +48,18 @@ TEST(ArrayPlaces, AgreeWithTheLayouts) {
   }
 }
 
+TEST(ArrayPlaces, ARefusedRecordStaysAsItIs) {
+  Candidate C = candidate();
+  C.Type.Fields.resize(1); // behind a bit-field nothing is described
+  C.Refusals.push_back({});
+  ASSERT_TRUE(C.refused());
+  const std::vector<ptx::ArrayPlace> Places = handlePlaces(C, *catalogue().front(), 0).Arrays;
+  ASSERT_EQ(Places.size(), 1u);
+  ASSERT_EQ(Places[0].Source.size(), 32u);
+  for (uint32_t Byte = 0; Byte < 32; ++Byte)
+    EXPECT_EQ(Places[0].Source[Byte], Byte);
+}
+
 TEST(ArrayPlaces, KnowThePitchOfMemberArrays) {
   const ObjectPlaces Handle = handlePlaces(candidate(), *findLayout("soa"), 0);
   ASSERT_EQ(Handle.Arrays.size(), 5u) << "flag, x, d, v and its pitch";

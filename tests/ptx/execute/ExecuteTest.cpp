@@ -576,6 +576,47 @@ ret;)");
     EXPECT_LE(A, Range + 255 * 4);
 }
 
+TEST(Execute, PlacesInSpaceLieInsideTheirBounds) {
+  // if (cell >= cells) return; of (int)x among a million elements and 64 cells, which an argument says, or data.
+  auto lanesInside = [](const std::string &Bound, const std::string &Compare) {
+    const Module M = parsed(R"(.version 8.8
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p, .param .align 4 .b8 grid[8]) {
+.reg .pred %p<9>; .reg .b32 %r<19>; .reg .b64 %rd<9>;
+ld.param.u64 %rd1, [p];
+mov.u32 %r1, %laneid;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.b32 %r2, [%rd3];
+cvt.rmi.f32.f32 %r3, %r2;
+cvt.rzi.s32.f32 %r4, %r3;
+mov.b64 %rd6, grid;
+)" + Bound + Compare + R"(
+@%p1 bra $out;
+mul.wide.s32 %rd4, %r4, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.f32 %r6, [%rd5+4096];
+$out:
+ret;
+})");
+    Kernel K(*M.find("k"));
+    LaunchFacts L;
+    L.Elements = 1 << 20;
+    L.Objects.resize(2);
+    L.Objects[1].Bytes = {64, 0, 0, 0, 64, 0, 0, 0};
+    const WarpTrace T = K.run(L);
+    if (T.Requests.size() < 2)
+      return 0;
+    for (uint32_t Rest = T.Requests[1].Mask; Rest; Rest &= Rest - 1)
+      EXPECT_LT(T.Requests[1].Address[unsigned(std::countr_zero(Rest))], Range + 4096 + 64 * 4);
+    return std::popcount(T.Requests[1].Mask);
+  };
+  EXPECT_EQ(lanesInside("ld.param.b32 %r5, [%rd6];\n", "setp.ge.s32 %p1, %r4, %r5;"), 32);
+  EXPECT_EQ(lanesInside("ld.param.b32 %r5, [%rd6+4];\n", "setp.le.s32 %p1, %r5, %r4;"), 32);
+  EXPECT_EQ(lanesInside("add.s32 %r5, %r1, 64;\n", "setp.ge.s32 %p1, %r4, %r5;"), 0) << "a thread's own bound may be a lower one";
+}
+
 TEST(Execute, DataShiftsByLessThanTheWidth) {
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
 mov.u32 %r1, %laneid;
