@@ -67,6 +67,10 @@ public:
     S.Footprints.push_back(Runner.footprint(Traces.back(), Block, Warp));
   }
 
+  bool sawNothing() const {
+    return all_of(Traces, [](const ptx::WarpTrace &T) { return T.Requests.empty(); });
+  }
+
   Sample take() {
     S.Notes = S.Flow.Warnings;
     S.PerInstruction.resize(F.Body.size());
@@ -122,6 +126,9 @@ Sample sample(const Code &C, const WarpRunner &Runner) {
   S.run(Middle.first, Middle.second);
   for (auto [Block, Warp] : otherWarps(Runner, S.Traces.front()))
     S.run(Block, Warp);
+  constexpr unsigned More = 8; // blocks of a triangle of the grid, of which those in the middle have nothing to do
+  for (unsigned K = 1; K <= More && S.sawNothing(); ++K)
+    S.run(scattered(K) % Runner.blocks(), K % Runner.warpsPerBlock());
   return S.take();
 }
 

@@ -154,13 +154,20 @@ static std::optional<int64_t> firstOf(llvm::ArrayRef<const HostWrite *> Writes, 
   return Out;
 }
 
-/// The program gives \p F nothing but constants, and sets and clears bits in it: it counts nothing and adds nothing up.
+/// `true`, `x > limit`, `x > limit ? LOST : THERE`
+static bool isOneOfFew(const Expr *E, ASTContext &Context) {
+  E = E->IgnoreParenImpCasts();
+  if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E))
+    return isOneOfFew(C->getTrueExpr(), Context) && isOneOfFew(C->getFalseExpr(), Context);
+  const BinaryOperator *B = dyn_cast<BinaryOperator>(E);
+  return isa<ImplicitValueInitExpr>(E) || (B && (B->isComparisonOp() || B->isLogicalOp())) || (!E->isValueDependent() && E->isIntegerConstantExpr(Context));
+}
+
+/// The program gives \p F nothing but constants, one or another, and sets and clears bits in it: it counts nothing and adds nothing up.
 static bool isFlag(const FieldDecl *F, const UnitFacts &Facts, ASTContext &Context) {
   const unsigned Key = F->getLocation().getRawEncoding();
   const auto Given = Facts.MemberValues.find(Key), Changes = Facts.MemberChanges.find(Key);
-  const bool Constant = Given == Facts.MemberValues.end() || llvm::all_of(Given->second, [&](const Expr *E) {
-    return isa<ImplicitValueInitExpr>(E) || (!E->isValueDependent() && E->isIntegerConstantExpr(Context));
-  });
+  const bool Constant = Given == Facts.MemberValues.end() || llvm::all_of(Given->second, [&](const Expr *E) { return isOneOfFew(E, Context); });
   return Constant && (Changes == Facts.MemberChanges.end() || llvm::all_of(Changes->second, [&](const Expr *E) {
     const CompoundAssignOperator *C = dyn_cast_or_null<CompoundAssignOperator>(parentOf(E, Context));
     return C && C->getLHS() == E && (C->getOpcode() == BO_OrAssign || C->getOpcode() == BO_AndAssign);
@@ -242,6 +249,13 @@ std::string addFillsByCount(const ValueDecl *P, std::vector<Fill> &Known, const 
   std::string Names;
   forUnknown(P, Known, Context, [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
     if (!Facts.Bounds.count(F->getLocation().getRawEncoding()) || isWrittenByDevice(F, Host))
+      return std::nullopt;
+    const auto Given = Facts.MemberValues.find(F->getLocation().getRawEncoding());
+    const bool BeginsAsZero = Given == Facts.MemberValues.end() || llvm::all_of(Given->second, [&](const Expr *E) {
+      const std::optional<llvm::APSInt> Value = isa<ImplicitValueInitExpr>(E) || E->isValueDependent() ? std::nullopt : E->getIntegerConstantExpr(Context);
+      return isa<ImplicitValueInitExpr>(E) || (Value && Value->isZero());
+    });
+    if (!BeginsAsZero) // the end of a run, which counts from its begin on
       return std::nullopt;
     const std::optional<Estimate> Mean = Values.meanCount(F);
     return Mean && Mean->Value > 0 ? std::optional(alike(Mean->Value, RecordBytes)) : std::nullopt;

@@ -210,6 +210,8 @@ public:
   bool isPlain(const MicroOp &Op) const { return Plain[size_t(&Op - Ops.data())]; }
   /// Per instruction: a comparison of keys by which a descent chooses where it goes on.
   llvm::BitVector Chooses;
+  /// Per instruction: it compares which of two loaded numbers is greater.
+  llvm::BitVector ComparesLoaded;
   /// Per instruction: `(int)(x / size) < cells`, a comparison of an integer that is made of a real with what only arguments
   /// say: which of its sources is the former.
   enum class PlaceSide : uint8_t { None, First, Second };

@@ -305,11 +305,14 @@ void Program::decodeLoops() {
 
 void Program::findChoices() {
   Chooses.resize(F.Body.size());
+  ComparesLoaded.resize(F.Body.size());
+  for (unsigned I = 0; I < F.Body.size(); ++I)
+    ComparesLoaded[I] = ordersLoaded(I);
   for (unsigned Number = 0; Number < C.Loops.size(); ++Number)
     if (Loops[Number].Walks && Loops[Number].Walks->Decides)
       for (unsigned B : C.Loops[Number].Blocks)
         for (unsigned I = C.Blocks[B].Begin; I < C.Blocks[B].End; ++I)
-          if (!Plain[I] && ordersLoaded(I))
+          if (!Plain[I] && ComparesLoaded[I])
             Chooses.set(I);
 }
 

@@ -301,6 +301,15 @@ TEST(Atomics, AFewOfOneArrayMeetBesideManyOfAnother) {
   EXPECT_NEAR(busiest(Own + Counter), Mean + (1 - Mean) / 33, 1e-9);
 }
 
+TEST(Sampling, FindsTheBlocksThatHaveSomethingToDo) {
+  // A triangle of a grid of 256 x 256 blocks: those from the middle of it on in this row return.
+  const Launched Triangle(threads("mov.u32 %r5, %ctaid.x;\nshr.u32 %r6, %r5, 8;\nand.b32 %r7, %r5, 255;\nsetp.lt.u32 %p2, %r7, %r6;\n@%p2 bra $leave;\n"
+                                  "ld.global.f32 %f1, [%rd1];\n$leave:\n"), 1 << 24);
+  const Sample S = sample(*Triangle.Kernel, *Triangle.Runner);
+  EXPECT_GT(S.RequestsPerWarp, 0.1);
+  EXPECT_LT(S.RequestsPerWarp, 1);
+}
+
 TEST(Reuse, RequestsToL2AreOfOneLineEach) {
   Launched Stream(kernel({.Stride = 4}, {{0, 1}})), Sparse(kernel({.Stride = 128}, {{0, 1}}));
   EXPECT_EQ(loadOf(Stream, Stream.reuse(), 0).MissLines, 64);

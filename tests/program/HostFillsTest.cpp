@@ -443,6 +443,7 @@ TEST(HostFills, ofWhatLoopsGoUpToAreTheMeanThatTheHostCounts) {
   EXPECT_EQ(at(L, 8 * 70 + 4), 12);
   EXPECT_EQ(L.Notes.back(), "integers in 'p.count' are as many as the host counts in the mean");
   EXPECT_TRUE(launchOf(Counts, "struct Node", Node + "__device__ void reset(E *p) { p[7].count = 0; }\n").Fills.empty()) << "kernels change it";
+  EXPECT_TRUE(launchOf("int at = rand(); for (int i = 0; i < n; ++i) { h[i].count = at; at += rand(); } " + Counts, "struct Node", Node).Fills.empty()) << "the end of a run";
 }
 
 TEST(HostFills, ofFlagsAreMostlyAsTheHostBeginsWithThem) {
@@ -461,6 +462,11 @@ TEST(HostFills, ofFlagsAreMostlyAsTheHostBeginsWithThem) {
   EXPECT_NEAR(Holds, 875, 40);
   EXPECT_EQ(llvm::count_if(L.Fills[0], [](const Fill &F) { return F.Stays < 1; }), 1) << "a subscript is no flag, and what kernels do not change is known";
   EXPECT_EQ(L.Notes.back(), "integers in 'p.broken' are as the host begins with them in most records, or in half of them where that is negative, though kernels change some");
+  const Launch Compared = launchOf("rand(); for (int i = 0; i < n; ++i) { h[i] = E{}; h[i].x = rand(); }", "struct Ray", "struct Ray { float x; int outlier, kept; };\n"
+                                   "__global__ void k(E *p, float *o) { if (p[3].outlier || p[3].kept) return; o[3] = p[3].x; p[3].outlier = p[3].x > 2; p[3].kept = p[3].x; }\n");
+  ASSERT_EQ(Compared.Fills.size(), 1u);
+  EXPECT_EQ(llvm::count_if(Compared.Fills[0], [](const Fill &F) { return F.Stays < 1 && F.Begin == 4; }), 1);
+  EXPECT_EQ(llvm::count_if(Compared.Fills[0], [](const Fill &F) { return F.Stays < 1 && F.Begin == 8; }), 0) << "any number";
   const Launch Negative = flags("h[i].state = -1;");
   ASSERT_EQ(Negative.Fills.size(), 1u) << "not there yet";
   EXPECT_EQ(Negative.Fills[0].back().value({70}), -1);

@@ -1099,6 +1099,34 @@ TEST(Execute, OneInEightIsOutsideOfARange) {
   EXPECT_NEAR(shareThatPasses("gt.u32 %p1, %r2, 3"), 0.5, 0.08);
 }
 
+TEST(Execute, OfTwoLoadedNumbersEitherMayBeGreater) {
+  // The second one is known, and is less than nearly all elements' numbers.
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r4, %laneid;
+mul.wide.u32 %rd2, %r4, 8;
+add.s64 %rd1, %rd1, %rd2;
+mov.u32 %r1, 0;
+LOOP:
+ld.global.u32 %r2, [%rd1];
+ld.global.u32 %r3, [%rd1+4];
+setp.gt.s32 %p1, %r2, %r3;
+@%p1 bra SKIP;
+st.global.u32 [%rd1+4], %r2;
+SKIP:
+add.s64 %rd1, %rd1, 256;
+add.s32 %r1, %r1, 1;
+setp.lt.s32 %p2, %r1, 1024;
+@%p2 bra LOOP;
+ret;)");
+  LaunchFacts L;
+  L.Elements = 1 << 20;
+  L.Known = {[](unsigned, uint64_t Offset) { return Offset % 8 ? std::optional(KnownInteger{850}) : std::nullopt; }};
+  double Stored = 0, Loaded = 0;
+  for (const Request &R : K.run(L).Requests)
+    (K.F.Body[R.Instruction].isStore() ? Stored : Loaded) += std::popcount(R.Mask);
+  EXPECT_NEAR(2 * Stored / Loaded, 0.5, 0.1);
+}
+
 TEST(Execute, BranchAsLikelyAsTold) {
   // The body is behind the branch in one, and where it goes in the other.
   const char *const Behind = R"(ld.param.u64 %rd1, [p];
