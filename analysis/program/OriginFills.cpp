@@ -192,11 +192,16 @@ static std::optional<int64_t> constantOfHost(const FieldDecl *F, const UnitFacts
 
 /// How many of the integers \p F, that the host begins with \p First and kernels change, are still that in the mean; none:
 /// nobody can say. Flags mostly are: springs that are not broken, agents that are in the building. What a negative number
-/// says is not there yet (`reef = -1`) comes to some, and the others wait for it.
+/// says is not there yet (`reef = -1`) comes to some, and the others wait for it. What kernels compare may come out either way.
 static std::optional<double> staysAsItBegins(const FieldDecl *F, int64_t First, const UnitFacts &Facts, ASTContext &Context) {
-  if (isFlag(F, Facts, Context))
-    return 0.875;
-  return First < 0 ? std::optional(0.5) : std::nullopt;
+  constexpr double Mostly = 0.875, Even = 0.5;
+  if (!isFlag(F, Facts, Context))
+    return First < 0 ? std::optional(Even) : std::nullopt;
+  const auto Given = Facts.MemberValues.find(F->getLocation().getRawEncoding());
+  const bool Compares = Given != Facts.MemberValues.end() && llvm::any_of(Given->second, [&](const Expr *E) {
+    return !isa<ImplicitValueInitExpr>(E) && !E->isIntegerConstantExpr(Context);
+  });
+  return Compares ? Even : Mostly;
 }
 
 /// Numbers that loops are bounded by, as the host begins with them; none: with zeros, which kernels count up, or nobody can say.
