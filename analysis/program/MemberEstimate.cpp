@@ -278,7 +278,8 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::partOfVariable(con
     return std::nullopt;
   std::optional<EstimateOf<T>> Value;
   unsigned Given = 0; // values, but for what nobody wrote
-  std::vector<const Expr *> Changes;
+  bool Changes = false;
+  std::vector<const Expr *> Members; ///< of them, those of one of its members
   if (const ParmVarDecl *Parameter = dyn_cast<ParmVarDecl>(V)) {
     if (const Expr *Argument = In.argument(Parameter))
       return part<T>(Argument, P, In.around());
@@ -310,16 +311,19 @@ template <typename T> std::optional<EstimateOf<T>> Evaluator::partOfVariable(con
       }
       ++Given;
     }
-    if (Use.K == PartUse::Kind::Changes)
-      Changes.push_back(dyn_cast<Expr>(parentOf(R, Context)));
+    if (Use.K != PartUse::Kind::Changes)
+      continue;
+    Changes = true;
+    if (const MemberExpr *M = dyn_cast_or_null<MemberExpr>(parentOf(R, Context)))
+      Members.push_back(M);
   }
   if constexpr (std::is_same_v<T, int64_t>)
-    if (const MemberExpr *M = Changes.empty() ? nullptr : dyn_cast_or_null<MemberExpr>(Changes.front()); M && Value && P.size() == 1)
-      Value = grown(M->getMemberDecl(), Changes, *Value, In); // while (l.nx * l.nx < n) l.nx += 4;
-  if (Value && Value->Value == 0 && (!Changes.empty() || (IsDefault && Given))) // until somebody says more
+    if (Value && P.size() == 1 && !Members.empty())
+      Value = grown(cast<MemberExpr>(Members.front())->getMemberDecl(), Members, *Value, In); // while (l.nx * l.nx < n) l.nx += 4;
+  if (Value && Value->Value == 0 && (Changes || (IsDefault && Given))) // until somebody says more
     return std::nullopt;
   if (Value && !V->getType().isConstQualified())
-    Value->Assumed |= !Changes.empty() || Given > 1 ? Doubt::Changes : Doubt::None;
+    Value->Assumed |= Changes || Given > 1 ? Doubt::Changes : Doubt::None;
   return Value;
 }
 

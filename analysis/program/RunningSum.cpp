@@ -48,15 +48,18 @@ static std::optional<Estimate> times(double Times, Estimate Each, Estimate Start
 
 std::optional<Estimate> Evaluator::addedUp(const VarDecl *V, Estimate Start, Frame In) const {
   const auto At = Facts.Modified.find(V->getLocation().getRawEncoding());
-  if (At == Facts.Modified.end())
+  if (At == Facts.Modified.end() || !AddedUp.insert(V).second) // for (s = 1, i = 0; i < n; i += s) s += 2;
     return std::nullopt;
   double Added = 0;
+  bool Known = true;
   for (const DeclRefExpr *Changed : At->second) {
-    const std::optional<double> Here = isCounter(V, Changed, Context) ? std::nullopt : addedBy(Changed, In);
-    if (!Here)
-      return std::nullopt;
-    Added += *Here;
+    const std::optional<double> Here = !Known || isCounter(V, Changed, Context) ? std::nullopt : addedBy(Changed, In);
+    Known &= Here.has_value();
+    Added += Here.value_or(0);
   }
+  AddedUp.erase(V);
+  if (!Known)
+    return std::nullopt;
   Added = std::round(Added / timesDeclared(V));
   return Added >= 1 ? times(Added, {1, true}, Start) : std::nullopt;
 }

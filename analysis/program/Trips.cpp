@@ -112,7 +112,7 @@ std::optional<double> Evaluator::tripsByBody(const Expr *Condition, const Stmt *
     goOutward(R, Context, [&](const DynTypedNode &Node) { return !(Inside |= Node.get<Stmt>() == Body); });
     if (!Inside)
       continue;
-    const std::optional<int64_t> Here = step(dyn_cast<Expr>(parentOf(R, Context)), V, *this);
+    const std::optional<int64_t> Here = step(dyn_cast_or_null<Expr>(parentOf(R, Context)), V, *this);
     const llvm::SmallVector<const Stmt *, 4> Loops = loopsAround(R, Context);
     const auto Own = llvm::find_if(Loops, [&](const Stmt *Loop) { return llvm::is_contained(Loop->children(), Body); });
     bool Counted = Here && Own != Loops.end();

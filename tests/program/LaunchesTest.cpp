@@ -251,6 +251,14 @@ TEST(Launches, countLoopsThatAdvanceInTheirBody) {
   EXPECT_EQ(argument("std::vector<int> v; int at = 0; while (at < n) { v.push_back(at); at *= 2; }" + Launch), std::nullopt);
 }
 
+TEST(Launches, endWhereStepsGrow) {
+  const std::string Launch = "k<<<1, 32>>>(d, (int)v.size());";
+  for (const char *Loop : {"while (a < n) { v.push_back(a); b += 2; a += b; }", "for (int i = 0, s = 1; i < n; i += s) { s += 2; v.push_back(i); }",
+                           "int s = 1, t = 2; for (int i = 0; i < n; i += s) { t += s; s += t; v.push_back(i); }", "for (int i = 0; i < n;) { int s = b; i += s; b += s; v.push_back(i); }",
+                           "while (a < n) { v.push_back(a); if (b % 3) b += 2; for (int q = 0; q < b; q++) { a += b; } }"})
+    argument("std::vector<int> v; int a = 0, b = 0; " + std::string(Loop) + Launch); // whatever it is
+}
+
 TEST(Launches, knowArraysInObjects) {
   const std::string Grid = "struct Grid { int side, pitch[2]; float scale[2]; };\n";
   EXPECT_EQ(argument("Grid g; g.side = 64; g.pitch[0] = g.side + 1; g.pitch[1] = g.pitch[0] * 3; k<<<1, 32>>>(d, g.pitch[1] * 2);", Grid), 390);
