@@ -193,7 +193,9 @@ std::optional<Estimate> Evaluator::containerSize(const ValueDecl *D, Frame In) c
   const bool Remember = !In.Callee && Trial.empty();
   if (auto At = Known.Containers.find(D); At != Known.Containers.end() && (Remember || !At->second))
     return At->second;
-  Known.Containers[D] = std::nullopt; // for (i = 0; i < v.size(); ++i) v.push_back(i): not through itself
+  if (!Sized.insert(D).second) // for (i = 0; i < v.size(); ++i) v.push_back(i): not through itself
+    return std::nullopt;
+  Known.Containers[D] = std::nullopt;
   std::optional<Estimate> Size;
   if (const VarDecl *V = dyn_cast<VarDecl>(D)) {
     if (V->getInit())
@@ -204,6 +206,7 @@ std::optional<Estimate> Evaluator::containerSize(const ValueDecl *D, Frame In) c
         Size = Next;
   }
   Size = resizedTo(D, Size, In);
+  Sized.erase(D);
   if (Size && Size->Value == 0) // filled in a way that is not seen
     Size.reset();
   if (Size)

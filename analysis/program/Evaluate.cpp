@@ -7,6 +7,7 @@
 #include "analysis/program/PartUse.h"
 #include "analysis/program/Returned.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #include <algorithm>
@@ -284,7 +285,10 @@ std::optional<Estimate> Evaluator::applied(BinaryOperatorKind Op, Estimate L, Es
 }
 
 std::optional<Estimate> Evaluator::integer(const Expr *E, Frame In) const {
-  if (In.Depth > MaxDepth || E->isValueDependent())
+  constexpr unsigned MostNested = 1024; // the stack holds some times as many
+  ++Nested;
+  const llvm::scope_exit Leave([&] { --Nested; });
+  if (Nested > MostNested || In.Depth > MaxDepth || E->isValueDependent())
     return std::nullopt;
   E = withoutCleanups(E->IgnoreParens());
   Expr::EvalResult Result;

@@ -231,6 +231,8 @@ private:
   mutable unsigned SamplesLeft = 1 << 12;                   ///< trips of loops around others that are looked at, all together
   mutable unsigned PartsLeft = 1 << 18;                     ///< steps to parts of objects, all together
   mutable std::set<const clang::ValueDecl *> Measured; ///< containers, while what is in those in them, or counted, is evaluated
+  mutable std::set<const clang::ValueDecl *> Sized;   ///< containers, while their sizes are evaluated, in whichever trip
+  mutable unsigned Nested = 0;                        ///< evaluations of integers in each other, of loops' bounds and steps too
   mutable std::set<const clang::VarDecl *> AddedUp; ///< while what loops add to them, and how often, is evaluated
   mutable std::set<std::pair<const clang::Decl *, Part>> Active; ///< parts of objects, and members, that are being evaluated
 };

@@ -255,7 +255,8 @@ TEST(Launches, endWhereStepsGrow) {
   const std::string Launch = "k<<<1, 32>>>(d, (int)v.size());";
   for (const char *Loop : {"while (a < n) { v.push_back(a); b += 2; a += b; }", "for (int i = 0, s = 1; i < n; i += s) { s += 2; v.push_back(i); }",
                            "int s = 1, t = 2; for (int i = 0; i < n; i += s) { t += s; s += t; v.push_back(i); }", "for (int i = 0; i < n;) { int s = b; i += s; b += s; v.push_back(i); }",
-                           "while (a < n) { v.push_back(a); if (b % 3) b += 2; for (int q = 0; q < b; q++) { a += b; } }"})
+                           "while (a < n) { v.push_back(a); if (b % 3) b += 2; for (int q = 0; q < b; q++) { a += b; } }",
+                           "for (int i = 0; i < a; i++, a++) { for (int j = 0; j < (int)v.size(); j++, b++) { v.push_back(b); for (int k = 0; k < b; k++, a++) v.push_back(a); } }"})
     argument("std::vector<int> v; int a = 0, b = 0; " + std::string(Loop) + Launch); // whatever it is
 }
 
