@@ -306,8 +306,10 @@ std::optional<Reuse> simulateSome(const ptx::Function &F, const Sample &Sampled,
   if (Some >= double(Warps))
     return std::nullopt;
   const std::optional<unsigned> Apart = loadApart(F, Runner, Blocks.first(), Limits);
-  const double Units = Apart ? std::max(1.0, Some / *Apart) : 0, AllUnits = Apart ? double(Warps) / *Apart : 0;
-  if (!Apart || Units >= AllUnits || (*Apart > 1 && Random)) // what blocks load at random they may have in common later
+  if (!Apart || (*Apart > 1 && Random)) // what blocks load at random they may have in common later
+    return std::nullopt;
+  const double Units = std::max(1.0, Some / *Apart), AllUnits = double(Warps) / *Apart;
+  if (Units >= AllUnits)
     return std::nullopt;
   ptx::ExecuteLimits Longer = Limits;
   Longer.MaxRequests = std::max(Limits.MaxRequests, uint64_t(Requests / (Units * *Apart)));

@@ -154,20 +154,25 @@ static std::optional<int64_t> firstOf(llvm::ArrayRef<const HostWrite *> Writes, 
   return Out;
 }
 
+/// The constant that \p E is, also where nobody writes it; none: it is no constant.
+static std::optional<int64_t> constantOf(const Expr *E, ASTContext &Context) {
+  const std::optional<llvm::APSInt> Value = isa<ImplicitValueInitExpr>(E) ? llvm::APSInt::get(0) : E->getIntegerConstantExpr(Context);
+  return Value ? std::optional(Value->getExtValue()) : std::nullopt;
+}
+
 /// `true`, `x > limit`, `x > limit ? LOST : THERE`
 static bool isOneOfFew(const Expr *E, ASTContext &Context) {
   E = E->IgnoreParenImpCasts();
   if (const ConditionalOperator *C = dyn_cast<ConditionalOperator>(E))
     return isOneOfFew(C->getTrueExpr(), Context) && isOneOfFew(C->getFalseExpr(), Context);
   const BinaryOperator *B = dyn_cast<BinaryOperator>(E);
-  return isa<ImplicitValueInitExpr>(E) || (B && (B->isComparisonOp() || B->isLogicalOp())) || (!E->isValueDependent() && E->isIntegerConstantExpr(Context));
+  return (B && (B->isComparisonOp() || B->isLogicalOp())) || constantOf(E, Context);
 }
 
 /// The program gives \p F nothing but constants, one or another, and sets and clears bits in it: it counts nothing and adds nothing up.
 static bool isFlag(const FieldDecl *F, const UnitFacts &Facts, ASTContext &Context) {
-  const unsigned Key = F->getLocation().getRawEncoding();
-  const auto Given = Facts.MemberValues.find(Key), Changes = Facts.MemberChanges.find(Key);
-  const bool Constant = Given == Facts.MemberValues.end() || llvm::all_of(Given->second, [&](const Expr *E) { return isOneOfFew(E, Context); });
+  const auto Changes = Facts.MemberChanges.find(F->getLocation().getRawEncoding());
+  const bool Constant = llvm::all_of(givenTo(F, Facts), [&](const Expr *E) { return isOneOfFew(E, Context); });
   return Constant && (Changes == Facts.MemberChanges.end() || llvm::all_of(Changes->second, [&](const Expr *E) {
     const CompoundAssignOperator *C = dyn_cast_or_null<CompoundAssignOperator>(parentOf(E, Context));
     return C && C->getLHS() == E && (C->getOpcode() == BO_OrAssign || C->getOpcode() == BO_AndAssign);
@@ -176,16 +181,15 @@ static bool isFlag(const FieldDecl *F, const UnitFacts &Facts, ASTContext &Conte
 
 /// The one constant that code of the host gives \p F, whatever it does with the record then; none: several, or none.
 static std::optional<int64_t> constantOfHost(const FieldDecl *F, const UnitFacts &Facts, ASTContext &Context) {
-  const auto Given = Facts.MemberValues.find(F->getLocation().getRawEncoding());
   std::optional<int64_t> Out;
-  for (const Expr *E : Given == Facts.MemberValues.end() ? std::vector<const Expr *>() : Given->second) {
+  for (const Expr *E : givenTo(F, Facts)) {
     const FunctionDecl *Around = functionAround(E, Context);
     if (Around && runsOnDevice(Around) && !Around->hasAttr<CUDAHostAttr>())
       continue;
-    const std::optional<llvm::APSInt> Value = isa<ImplicitValueInitExpr>(E) ? llvm::APSInt::get(0) : E->getIntegerConstantExpr(Context);
-    if (!Value || (Out && *Out != Value->getExtValue()))
+    const std::optional<int64_t> Value = constantOf(E, Context);
+    if (!Value || (Out && *Out != *Value))
       return std::nullopt;
-    Out = Value->getExtValue();
+    Out = Value;
   }
   return Out;
 }
@@ -193,15 +197,11 @@ static std::optional<int64_t> constantOfHost(const FieldDecl *F, const UnitFacts
 /// How many of the integers \p F, that the host begins with \p First and kernels change, are still that in the mean; none:
 /// nobody can say. Flags mostly are: springs that are not broken, agents that are in the building. What a negative number
 /// says is not there yet (`reef = -1`) comes to some, and the others wait for it. What kernels compare may come out either way.
-static std::optional<double> staysAsItBegins(const FieldDecl *F, int64_t First, const UnitFacts &Facts, ASTContext &Context) {
+static std::optional<double> staysAsItBegins(const FieldDecl *F, bool IsFlag, int64_t First, const UnitFacts &Facts, ASTContext &Context) {
   constexpr double Mostly = 0.875, Even = 0.5;
-  if (!isFlag(F, Facts, Context))
+  if (!IsFlag)
     return First < 0 ? std::optional(Even) : std::nullopt;
-  const auto Given = Facts.MemberValues.find(F->getLocation().getRawEncoding());
-  const bool Compares = Given != Facts.MemberValues.end() && llvm::any_of(Given->second, [&](const Expr *E) {
-    return !isa<ImplicitValueInitExpr>(E) && !E->isIntegerConstantExpr(Context);
-  });
-  return Compares ? Even : Mostly;
+  return llvm::all_of(givenTo(F, Facts), [&](const Expr *E) { return constantOf(E, Context); }) ? Mostly : Even;
 }
 
 /// Numbers that loops are bounded by, as the host begins with them; none: with zeros, which kernels count up, or nobody can say.
@@ -239,7 +239,7 @@ std::string addFillsByFirst(const ValueDecl *P, const ValueDecl *Source, std::ve
     std::optional<int64_t> First = firstOf(Writes[Offset], Context);
     if (!First && IsFlag)
       First = constantOfHost(F, Facts, Context);
-    const std::optional<double> Stays = First ? staysAsItBegins(F, *First, Facts, Context) : std::nullopt;
+    const std::optional<double> Stays = First ? staysAsItBegins(F, IsFlag, *First, Facts, Context) : std::nullopt;
     if (!Stays)
       return std::nullopt;
     Fill Out = alike(*First, RecordBytes);
@@ -255,11 +255,7 @@ std::string addFillsByCount(const ValueDecl *P, std::vector<Fill> &Known, const 
   forUnknown(P, Known, Context, [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
     if (!Facts.Bounds.count(F->getLocation().getRawEncoding()) || isWrittenByDevice(F, Host))
       return std::nullopt;
-    const auto Given = Facts.MemberValues.find(F->getLocation().getRawEncoding());
-    const bool BeginsAsZero = Given == Facts.MemberValues.end() || llvm::all_of(Given->second, [&](const Expr *E) {
-      const std::optional<llvm::APSInt> Value = isa<ImplicitValueInitExpr>(E) || E->isValueDependent() ? std::nullopt : E->getIntegerConstantExpr(Context);
-      return isa<ImplicitValueInitExpr>(E) || (Value && Value->isZero());
-    });
+    const bool BeginsAsZero = llvm::all_of(givenTo(F, Facts), [&](const Expr *E) { return constantOf(E, Context) == 0; });
     if (!BeginsAsZero) // the end of a run, which counts from its begin on
       return std::nullopt;
     const std::optional<Estimate> Mean = Values.meanCount(F);

@@ -99,8 +99,8 @@ uint32_t AluUnit::tossed(uint32_t U) const {
   const bool IsRegister = First >= 0 && unsigned(First) < P.Registers;
   if (!U || P.isPlain(Op) || (IsRegister && P.FewBits[unsigned(First)]))
     return 0;
-  if (P.ComparesLoaded[size_t(&Op - P.Ops.data())] && (unknown(0) ^ unknown(1)) & U) // a load and a capacity of which only one is known
-    return (unknown(0) ^ unknown(1)) & U;
+  if (const uint32_t One = (unknown(0) ^ unknown(1)) & U; One && P.ComparesLoaded[size_t(&Op - P.Ops.data())]) // a load and a capacity of which only one is known
+    return One;
   if (P.Chooses[size_t(&Op - P.Ops.data())]) // keys are no indices, and what is known of one says nothing of the other
     return U;
   // Unknown integers lie in [0, Elements), like real indices: bounds checks,
