@@ -74,6 +74,9 @@ public:
       Out.PerInstruction[I].Spread = Spread;
   }
 
+  /// A launch finds nothing in L1.
+  void launch() { L1 = SectorCache(uint64_t(Part * G.L1Bytes) / LineBytes, LineBytes / SectorBytes); }
+
   Reuse take(const ptx::ExecuteLimits &Limits) {
     if (S.RequestsPerWarp > double(Limits.MaxRequests))
       for (auto [A, P] : zip_equal(Out.PerInstruction, S.PerInstruction))
@@ -282,11 +285,11 @@ public:
   ResidentBlocks(uint64_t Blocks, unsigned Resident, unsigned Generations, uint64_t Sms)
       : Blocks(Blocks), Sms(Sms), InTurn(Blocks <= Resident * Sms) {
     // A quarter into the grid, or earlier where the blocks would reach its end.
-    const uint64_t Span = (uint64_t(Generations) * Resident - 1) * Sms + (InTurn ? 1 : Sms);
+    const uint64_t Span = InTurn ? uint64_t(Resident - 1) * Sms + 1 : uint64_t(Generations) * Resident * Sms;
     Start = Blocks > Span ? std::min(Blocks / 4, Blocks - Span) : 0;
   }
   uint64_t first() const { return Start; }
-  /// The first blocks go to the SMs in turn, each later one to whichever has room.
+  /// The first blocks go to the SMs in turn, each later one to whichever has room. In turn: there are no later ones.
   bool inTurn() const { return InTurn; }
   uint64_t at(uint64_t Slot) const { return (Start + Slot * Sms + (InTurn ? 0 : scattered(Slot + 1) % Sms)) % Blocks; }
 
@@ -334,9 +337,12 @@ Reuse simulateAll(const ptx::Function &F, const Sample &Sampled, const WarpRunne
       S.generation(Earlier, Runner.warpsPerBlock());
   }
   for (unsigned Gen = 0; Gen < Generations; ++Gen) {
+    const unsigned First = Blocks.inTurn() ? 0 : Gen * Resident;
+    if (Gen > 0 && Blocks.inTurn()) // the same blocks of the next launch
+      S.launch();
     std::vector<uint64_t> Run;
     for (uint64_t K = 0; K < Resident; ++K)
-      Run.push_back(Blocks.at(Gen * Resident + K));
+      Run.push_back(Blocks.at(First + K));
     S.generation(Runner.footprints(Run, Limits), Runner.warpsPerBlock());
   }
   return S.take(Limits);

@@ -378,6 +378,15 @@ TEST(Throughput, LaterBlocksFindTheTableInL1) {
   EXPECT_LT(perWave(Elements), 0.4 * perWave(65536)); // one wave: all is new
 }
 
+TEST(Throughput, ALaunchFindsNothingInL1) {
+  // All blocks at a time, whose data the L1s would hold until the next launch.
+  const int64_t Threads = int64_t(h200().Sms) * 4 * 256;
+  const KernelCost K = scoreOf(soa(2), Threads).Kernels[0];
+  ASSERT_EQ(K.Accesses.size(), 3u);
+  EXPECT_EQ(K.Accesses[0].From.L1, 0);
+  EXPECT_EQ(K.Accesses[0].From.L2, 1); // the launch before has left it there
+}
+
 TEST(Throughput, RandomAccessesFarApartWaitForTheTlb) {
   // 65,536 lines, which L2 holds, close together and over a gigabyte.
   auto Dram = [](unsigned Stride) {
