@@ -105,6 +105,7 @@ public:
   void endBlock() {
     BlockSum += InBlock.size();
     InBlock.clear();
+    LinesBefore = std::exchange(LinesSoFar, AllLines.size());
   }
 
   struct Count {
@@ -118,17 +119,24 @@ public:
   }
 
   /// Of the lines in the ranges that loops go through in jumps of more than a warp's span, as with the grid's size; 1
-  /// where threads walk on through what lies between.
-  double touchedShare() {
+  /// where threads walk on through what lies between, or the last block has some of it: as with rows that blocks share.
+  double touchedShare() const {
     if (!Jumps || Steps)
       return 1;
     constexpr uint64_t Jump = 256; // lines
-    sortOnce(AllLines);
+    std::vector<uint64_t> Before(AllLines.begin(), AllLines.begin() + LinesBefore);
+    llvm::sort(Before);
     double Touched = 0, Passed = 0;
-    for (size_t I = 1; I < AllLines.size(); ++I)
-      if (const uint64_t Gap = AllLines[I] - AllLines[I - 1]; Gap < Jump)
+    for (size_t I = 1; I < Before.size(); ++I)
+      if (const uint64_t Gap = Before[I] - Before[I - 1]; Gap < Jump)
         ++Touched, Passed += double(Gap);
-    return Passed > 0 ? Touched / Passed : 1;
+    auto liesBetween = [&](uint64_t Line) {
+      const auto After = llvm::upper_bound(Before, Line);
+      return After != Before.begin() && After != Before.end() && *After - *std::prev(After) < Jump;
+    };
+    if (Passed == 0 || std::any_of(AllLines.begin() + LinesBefore, AllLines.end(), liesBetween))
+      return 1;
+    return Touched / Passed;
   }
 
   /// Arrays, or parts of them, that lie too far apart to share DRAM rows that are open at a time.
@@ -147,6 +155,7 @@ private:
   unsigned Jumps = 0, Steps = 0; ///< of an instruction from trip to trip: beyond what its warp asked for, or not
   NumberMap Read, Lines, InBlock;
   std::vector<uint64_t> AllLines; ///< as in Lines
+  size_t LinesBefore = 0, LinesSoFar = 0; ///< of AllLines: those of all blocks but the last, and of all
   DenseMap<uint64_t, uint32_t> Written; ///< sector: bytes
   double BlockSum = 0; ///< granules, distinct within each block
 };

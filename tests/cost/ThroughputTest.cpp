@@ -185,6 +185,28 @@ mul.wide.s32 %rd10, %r7, 4;)");
   EXPECT_LT(K.DramBytes, 0.2 * Threads * 120 * 4) << "16 MB of 65";
 }
 
+TEST(Throughput, WhatLiesBetweenTwoRowsOfABlockIsReadByOthers) {
+  // Blocks of 16 columns go through 1,600 rows of eight arrays, 16 rows in each trip.
+  constexpr unsigned Columns = 1904, Arrays = 8, Trips = 100;
+  Place P;
+  P.Uniform = Trips;
+  P.Plane = 1 << 26;
+  std::string Rows = kernel(P, std::vector<Load>(Arrays, {0, 1}));
+  const std::string Index = "mul.wide.s32 %rd10, %r6, 4;";
+  Rows.replace(Rows.find(Index), Index.size(), R"(shr.u32 %r7, %r4, 4;
+mad.lo.s32 %r7, %r6, 16, %r7;
+and.b32 %r8, %r4, 15;
+mad.lo.s32 %r8, %r2, 16, %r8;
+mad.lo.s32 %r7, %r7, )" + std::to_string(Columns) + R"(, %r8;
+mul.wide.s32 %rd10, %r7, 4;)");
+  llvm::Expected<ptx::Module> M = ptx::parse(Rows);
+  ASSERT_TRUE(bool(M)) << llvm::toString(M.takeError());
+  KernelLaunch L = launch(Elements);
+  L.Facts.Grid = {Columns / 16, 1, 1};
+  L.Calls = 100;
+  EXPECT_GT(throughputCost(*M, *M->find("k"), L, h200(), nullptr).DramBytes, 0.9 * Arrays * 4 * Columns * Trips * 16) << "97 MB";
+}
+
 TEST(Throughput, NeighboursWaitForTheSameSector) {
   // Uniform loads of eight words per trip: of records one line is new in each
   // trip for all warps at once, of arrays eight lines every eighth trip or later.
