@@ -183,6 +183,23 @@ MicroOp Program::decode(unsigned Index, const llvm::BitVector &Pointers) {
   return Op;
 }
 
+void Program::copyConstants() {
+  for (const Block &B : C.Blocks) {
+    llvm::DenseMap<Slot, Slot> Held; // by registers of this block, so far
+    for (unsigned I = B.Begin; I < B.End; ++I) {
+      const MicroOp &Op = Ops[I];
+      const bool Copies = Op.Op == Opcode::Mov && Op.SrcCount == 1 && Op.DestCount == 1;
+      if (Copies)
+        if (const auto At = Held.find(Slots[Op.FirstSrc]); At != Held.end())
+          Slots[Op.FirstSrc] = At->second;
+      for (unsigned D = 0; D < Op.DestCount; ++D)
+        Held.erase(Slots[Op.FirstDest + D]);
+      if (const Slot From = Copies ? Slots[Op.FirstSrc] : -1; Op.Guard < 0 && From >= Slot(Registers) && !isSpecial(From))
+        Held[Slots[Op.FirstDest]] = From;
+    }
+  }
+}
+
 Program::Program(const Function &F, const ControlFlow &C)
     : F(F), C(C), Addresses(F), Registers(unsigned(F.Registers.size())) {
   const llvm::BitVector Pointers = pointerRegisters(F);
@@ -195,6 +212,7 @@ Program::Program(const Function &F, const ControlFlow &C)
   }
   Warnings.assign(Calls.begin(), Calls.end());
   llvm::append_range(Warnings, C.Warnings);
+  copyConstants();
   decodeLoops();
   Writes.resize(Registers);
   for (unsigned I = 0; I < Ops.size(); ++I)

@@ -223,6 +223,8 @@ private:
   Slot slot(const Operand &Op);
   Slot constant(uint64_t Value);
   MicroOp decode(unsigned Index, const llvm::BitVector &Pointers);
+  /// What is copied from a register that a constant was moved to is that constant, whatever the register holds elsewhere.
+  void copyConstants();
   void decodeBranches();
   void decodeLoops();
   void findChoices();

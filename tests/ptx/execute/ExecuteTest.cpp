@@ -312,6 +312,30 @@ DONE: ret;)");
   EXPECT_GT(Lanes, 3u * 256 - 20) << "two at the border";
 }
 
+TEST(Execute, ACounterThatBeginsAsAConstantDoesNotFollowFromWhatItsRegisterHoldsLater) {
+  // for (k = 0; k < (counts[i] & -2); k += 2) p[k]: Clang copies the zero from the register that the bound comes to.
+  Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r2, [%rd3];
+mov.b32 %r3, 0;
+mov.b32 %r4, %r3;
+setp.eq.b32 %p1, %r2, 0;
+@%p1 bra DONE;
+and.b32 %r3, %r2, -2;
+LOOP: mul.wide.s32 %rd4, %r4, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.global.f32 %f1, [%rd5];
+add.s32 %r4, %r4, 2;
+setp.eq.b32 %p2, %r4, %r3;
+@!%p2 bra LOOP;
+DONE: ret;)");
+  WarpTrace T = K.run();
+  EXPECT_FALSE(T.Loops[0].Known);
+  EXPECT_LE(T.Loops[0].True, 16);
+}
+
 // for (k = int(x[i] - 3); k <= int(x[i] + 3); ++k) p[k]
 TEST(Execute, AWindowAroundDataIsNarrow) {
   Kernel K = fromText(R"(ld.param.u64 %rd1, [p];
