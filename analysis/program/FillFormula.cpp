@@ -216,6 +216,16 @@ uint32_t FillFormula::element(const ArraySubscriptExpr *S, unsigned Depth) {
   return Out;
 }
 
+uint32_t FillFormula::memberOfLocal(const MemberExpr *M, unsigned Depth) {
+  Part P;
+  const FieldDecl *F = dyn_cast<FieldDecl>(M->getMemberDecl());
+  const DeclRefExpr *R = dyn_cast_or_null<DeclRefExpr>(wholeOf(M, P, Context));
+  const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
+  const llvm::ArrayRef<const Expr *> Given = F ? givenTo(F, Facts) : llvm::ArrayRef<const Expr *>();
+  const bool Here = V && V->isLocalVarDecl() && standsInside(V->getLocation()) && Given.size() == 1 && standsInside(Given.front()->getExprLoc());
+  return Here && !Changed.count(F) ? typed(M->getType(), FillNode::Op::Convert, add(Given.front(), Depth + 1)) : unknown(M);
+}
+
 uint32_t FillFormula::memberOfThis(const MemberExpr *M) {
   Part P;
   const FieldDecl *F = dyn_cast<FieldDecl>(M->getMemberDecl());
@@ -260,7 +270,7 @@ uint32_t FillFormula::add(const Expr *E, unsigned Depth) {
   if (const DeclRefExpr *R = dyn_cast<DeclRefExpr>(E))
     return variable(R, Depth);
   if (const MemberExpr *M = dyn_cast<MemberExpr>(E))
-    return memberOfThis(M);
+    return This ? memberOfThis(M) : memberOfLocal(M, Depth);
   if (const BinaryOperator *B = dyn_cast<BinaryOperator>(E)) {
     if (const std::optional<uint32_t> Share = shareBelow(B, Depth))
       return *Share;

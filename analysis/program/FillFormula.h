@@ -35,6 +35,8 @@ private:
   uint32_t loopsAroundOf(const clang::VarDecl *V) const;
   uint32_t operation(clang::BinaryOperatorKind What, clang::QualType T, uint32_t L, uint32_t R);
   uint32_t element(const clang::ArraySubscriptExpr *S, unsigned Depth);
+  /// The number \p M of an object that a trip makes, where it is given once: `b.floors = 10 + rand() % 50; b.lifts = b.floors / 10;`
+  uint32_t memberOfLocal(const clang::MemberExpr *M, unsigned Depth);
   /// The number \p M, if it is one of the object whose method is followed.
   uint32_t memberOfThis(const clang::MemberExpr *M);
   // FillBranches.cpp

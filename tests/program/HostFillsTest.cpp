@@ -245,6 +245,15 @@ TEST(HostFills, lieBetweenWhatTheyAreDrawnBetween) {
   EXPECT_EQ(drawn("(int)((rand() % 100) / 10.0f)"), Bounds(0, 9));
 }
 
+TEST(HostFills, followMembersOfARecordThatATripMakes) {
+  const Launch L = launchOf("for (int i = 0; i < n; ++i) { Q one{}; one.corner[0] = 0; one.next = (short)(10 + rand() % 50); h[i] = one.next / 10 + 2; }");
+  std::set<int64_t> Seen;
+  for (int I = 0; I < 1000; ++I)
+    if (const std::optional<int64_t> V = at(L, 4 * I))
+      Seen.insert(*V);
+  EXPECT_EQ(Seen, (std::set<int64_t>{3, 4, 5, 6, 7}));
+}
+
 TEST(HostFills, endWhereWhatIsDrawnHasNoBounds) {
   std::string Squares = "float x0 = random.between(1, 4);"; // each of them asks twice for the one before
   for (int I = 1; I < 30; ++I)
