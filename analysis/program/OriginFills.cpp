@@ -253,9 +253,12 @@ std::string addFillsByCount(const ValueDecl *P, std::vector<Fill> &Known, const 
                             ASTContext &Context) {
   std::string Names;
   forUnknown(P, Known, Context, [&](const FieldDecl *F, uint64_t RecordBytes) -> std::optional<Fill> {
-    if (!Facts.Bounds.count(F->getLocation().getRawEncoding()) || isWrittenByDevice(F, Host))
+    if (!Facts.Bounds.count(F->getLocation().getRawEncoding()) || Host.DeviceRecords.count(F->getParent()->getDefinition()))
       return std::nullopt;
-    const bool BeginsAsZero = llvm::all_of(givenTo(F, Facts), [&](const Expr *E) { return constantOf(E, Context) == 0; });
+    const bool BeginsAsZero = llvm::all_of(givenTo(F, Facts), [&](const Expr *E) {
+      const FunctionDecl *Around = functionAround(E, Context);
+      return constantOf(E, Context) == 0 && !(Around && runsOnDevice(Around)); // kernels that count it up or down go on from there
+    });
     if (!BeginsAsZero) // the end of a run, which counts from its begin on
       return std::nullopt;
     const std::optional<Estimate> Mean = Values.meanCount(F);

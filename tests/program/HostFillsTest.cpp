@@ -452,6 +452,7 @@ TEST(HostFills, ofWhatLoopsGoUpToAreTheMeanThatTheHostCounts) {
   EXPECT_EQ(at(L, 8 * 70 + 4), 12);
   EXPECT_EQ(L.Notes.back(), "integers in 'p.count' are as many as the host counts in the mean");
   EXPECT_TRUE(launchOf(Counts, "struct Node", Node + "__device__ void reset(E *p) { p[7].count = 0; }\n").Fills.empty()) << "kernels change it";
+  EXPECT_EQ(at(launchOf(Counts, "struct Node", Node + "__device__ void grow(E *p) { p[7].count++; }\n"), 8 * 70 + 4), 12) << "they go on from there";
   EXPECT_TRUE(launchOf("int at = rand(); for (int i = 0; i < n; ++i) { h[i].count = at; at += rand(); } " + Counts, "struct Node", Node).Fills.empty()) << "the end of a run";
 }
 
