@@ -125,7 +125,7 @@ public:
       return 1;
     constexpr uint64_t Jump = 256; // lines
     std::vector<uint64_t> Before(AllLines.begin(), AllLines.begin() + LinesBefore);
-    llvm::sort(Before);
+    sortOnce(Before);
     double Touched = 0, Passed = 0;
     for (size_t I = 1; I < Before.size(); ++I)
       if (const uint64_t Gap = Before[I] - Before[I - 1]; Gap < Jump)
@@ -134,18 +134,18 @@ public:
       const auto After = llvm::upper_bound(Before, Line);
       return After != Before.begin() && After != Before.end() && *After - *std::prev(After) < Jump;
     };
-    if (Passed == 0 || std::any_of(AllLines.begin() + LinesBefore, AllLines.end(), liesBetween))
-      return 1;
-    return Touched / Passed;
+    const bool Shared = any_of(ArrayRef(AllLines).drop_front(LinesBefore), liesBetween);
+    return Passed > 0 && !Shared ? Touched / Passed : 1;
   }
 
   /// Arrays, or parts of them, that lie too far apart to share DRAM rows that are open at a time.
-  double regions() {
+  double regions() const {
     constexpr uint64_t Apart = (1 << 20) / LineBytes;
-    sortOnce(AllLines);
-    double Count = AllLines.empty() ? 0 : 1;
-    for (size_t I = 1; I < AllLines.size(); ++I)
-      Count += AllLines[I] - AllLines[I - 1] > Apart;
+    std::vector<uint64_t> Sorted = AllLines;
+    sortOnce(Sorted);
+    double Count = Sorted.empty() ? 0 : 1;
+    for (size_t I = 1; I < Sorted.size(); ++I)
+      Count += Sorted[I] - Sorted[I - 1] > Apart;
     return Count;
   }
 
@@ -154,7 +154,7 @@ private:
   uint64_t GranuleSectors;
   unsigned Jumps = 0, Steps = 0; ///< of an instruction from trip to trip: beyond what its warp asked for, or not
   NumberMap Read, Lines, InBlock;
-  std::vector<uint64_t> AllLines; ///< as in Lines
+  std::vector<uint64_t> AllLines; ///< as in Lines, block by block
   size_t LinesBefore = 0, LinesSoFar = 0; ///< of AllLines: those of all blocks but the last, and of all
   DenseMap<uint64_t, uint32_t> Written; ///< sector: bytes
   double BlockSum = 0; ///< granules, distinct within each block

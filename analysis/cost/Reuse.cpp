@@ -32,7 +32,7 @@ public:
   /// \p Part: of the SM that is simulated.
   Sm(const ptx::Function &F, const Sample &S, const Gpu &G, double Part)
       : F(F), S(S), Conflicts(S.Order, G), G(G), Part(Part), GranuleSectors(granuleSectors(G)),
-        L1(uint64_t(Part * G.L1Bytes) / LineBytes, LineBytes / SectorBytes),
+        L1(emptyL1()),
         L2(uint64_t(Part * G.L2ResidentBytes / G.Sms / LineBytes), std::max(1u, unsigned(LineBytes / G.DramGranule))) {
     Out.PerInstruction.resize(F.Body.size());
     for (const ptx::Instruction &I : F.Body)
@@ -75,7 +75,7 @@ public:
   }
 
   /// A launch finds nothing in L1.
-  void launch() { L1 = SectorCache(uint64_t(Part * G.L1Bytes) / LineBytes, LineBytes / SectorBytes); }
+  void launch() { L1 = emptyL1(); }
 
   Reuse take(const ptx::ExecuteLimits &Limits) {
     if (S.RequestsPerWarp > double(Limits.MaxRequests))
@@ -86,6 +86,8 @@ public:
   }
 
 private:
+  SectorCache emptyL1() const { return SectorCache(uint64_t(Part * G.L1Bytes) / LineBytes, LineBytes / SectorBytes); }
+
   /// In later trips, which are not simulated, fewer lanes may be left: to \p Sectors of a request in the mean of all.
   static void scale(AccessReuse &A, double Sectors) {
     const double By = A.Sectors > 0 ? std::min(1.0, Sectors * A.Requests / A.Sectors) : 1;
@@ -336,14 +338,17 @@ Reuse simulateAll(const ptx::Function &F, const Sample &Sampled, const WarpRunne
     if (loadedBytes(F, Sampled, Earlier, Resident) <= G.L1Bytes)
       S.generation(Earlier, Runner.warpsPerBlock());
   }
+  std::vector<WarpFootprint> Run;
   for (unsigned Gen = 0; Gen < Generations; ++Gen) {
-    const unsigned First = Blocks.inTurn() ? 0 : Gen * Resident;
     if (Gen > 0 && Blocks.inTurn()) // the same blocks of the next launch
       S.launch();
-    std::vector<uint64_t> Run;
-    for (uint64_t K = 0; K < Resident; ++K)
-      Run.push_back(Blocks.at(First + K));
-    S.generation(Runner.footprints(Run, Limits), Runner.warpsPerBlock());
+    else {
+      std::vector<uint64_t> Of;
+      for (uint64_t K = 0; K < Resident; ++K)
+        Of.push_back(Blocks.at(Gen * Resident + K));
+      Run = Runner.footprints(Of, Limits);
+    }
+    S.generation(Run, Runner.warpsPerBlock());
   }
   return S.take(Limits);
 }
