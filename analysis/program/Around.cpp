@@ -117,4 +117,6 @@ const Stmt *parentOf(const Stmt *S, ASTContext &Context) {
 
 bool runsOnDevice(const FunctionDecl *F) { return F->hasAttr<CUDAGlobalAttr>() || F->hasAttr<CUDADeviceAttr>(); }
 
+bool runsOnHost(const FunctionDecl *F) { return !runsOnDevice(F) || F->hasAttr<CUDAHostAttr>(); }
+
 } // namespace restride

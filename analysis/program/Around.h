@@ -38,6 +38,9 @@ const clang::DeclStmt *statementOf(const clang::DeclaratorDecl *D, clang::ASTCon
 /// \p F is a kernel, or a kernel may call it.
 bool runsOnDevice(const clang::FunctionDecl *F);
 
+/// Code of the host may call \p F; also such as a kernel may call.
+bool runsOnHost(const clang::FunctionDecl *F);
+
 /// The statement that \p S is part of; null where it is none's, and for null.
 const clang::Stmt *parentOf(const clang::Stmt *S, clang::ASTContext &Context);
 

@@ -159,7 +159,7 @@ std::optional<Estimate> Evaluator::meanCount(const FieldDecl *F, Frame In) const
   const ValueDecl *Array = nullptr;
   double Sum = 0;
   for (const Expr *Changed : Changes == Facts.MemberChanges.end() ? std::vector<const Expr *>() : Changes->second) {
-    if (const FunctionDecl *Around = functionAround(Changed, Context); Around && runsOnDevice(Around))
+    if (const FunctionDecl *Around = functionAround(Changed, Context); Around && !runsOnHost(Around))
       continue; // goes on from what the host has counted
     const MemberExpr *M = dyn_cast<MemberExpr>(Changed);
     const ValueDecl *Here = M && !M->isArrow() ? containerAround(M->getBase()) : nullptr;

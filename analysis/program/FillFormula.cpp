@@ -223,7 +223,8 @@ uint32_t FillFormula::memberOfLocal(const MemberExpr *M, unsigned Depth) {
   const VarDecl *V = R ? dyn_cast<VarDecl>(R->getDecl()) : nullptr;
   const llvm::ArrayRef<const Expr *> Given = F ? givenTo(F, Facts) : llvm::ArrayRef<const Expr *>();
   const bool Here = V && V->isLocalVarDecl() && standsInside(V->getLocation()) && Given.size() == 1 && standsInside(Given.front()->getExprLoc());
-  return Here && !Changed.count(F) ? typed(M->getType(), FillNode::Op::Convert, add(Given.front(), Depth + 1)) : unknown(M);
+  const bool Grows = F && Facts.MemberChanges.count(F->getLocation().getRawEncoding());
+  return Here && !Grows && !Changed.count(F) ? typed(M->getType(), FillNode::Op::Convert, add(Given.front(), Depth + 1)) : unknown(M);
 }
 
 uint32_t FillFormula::memberOfThis(const MemberExpr *M) {

@@ -104,7 +104,7 @@ public:
 private:
   bool skip() const { return !Function || inTemplate(); }
   bool onDevice() const { return runsOnDevice(Function); }
-  bool onHost() const { return !onDevice() || Function->hasAttr<CUDAHostAttr>(); }
+  bool onHost() const { return runsOnHost(Function); }
 
   void deviceAssign(const Expr *To, const Expr *What) {
     const VarDecl *Local = localRecord(withoutCasts(To)), *Stored = localRecord(withoutCopies(What));

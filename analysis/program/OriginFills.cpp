@@ -5,7 +5,6 @@
 #include "analysis/program/IndexOrigin.h"
 #include "analysis/program/MemberRange.h"
 
-#include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
 
 using namespace clang;
@@ -184,7 +183,7 @@ static std::optional<int64_t> constantOfHost(const FieldDecl *F, const UnitFacts
   std::optional<int64_t> Out;
   for (const Expr *E : givenTo(F, Facts)) {
     const FunctionDecl *Around = functionAround(E, Context);
-    if (Around && runsOnDevice(Around) && !Around->hasAttr<CUDAHostAttr>())
+    if (Around && !runsOnHost(Around))
       continue;
     const std::optional<int64_t> Value = constantOf(E, Context);
     if (!Value || (Out && *Out != *Value))

@@ -246,12 +246,16 @@ TEST(HostFills, lieBetweenWhatTheyAreDrawnBetween) {
 }
 
 TEST(HostFills, followMembersOfARecordThatATripMakes) {
-  const Launch L = launchOf("for (int i = 0; i < n; ++i) { Q one{}; one.corner[0] = 0; one.next = (short)(10 + rand() % 50); h[i] = one.next / 10 + 2; }");
-  std::set<int64_t> Seen;
-  for (int I = 0; I < 1000; ++I)
-    if (const std::optional<int64_t> V = at(L, 4 * I))
-      Seen.insert(*V);
-  EXPECT_EQ(Seen, (std::set<int64_t>{3, 4, 5, 6, 7}));
+  auto seen = [](const std::string &Grows) {
+    const Launch L = launchOf("for (int i = 0; i < n; ++i) { Q one{}; one.corner[0] = 0; one.next = (short)(10 + rand() % 50); " + Grows + " h[i] = one.next / 10 + 2; }");
+    std::set<int64_t> Out;
+    for (int I = 0; I < 1000; ++I)
+      if (const std::optional<int64_t> V = at(L, 4 * I))
+        Out.insert(*V);
+    return Out;
+  };
+  EXPECT_EQ(seen(""), (std::set<int64_t>{3, 4, 5, 6, 7}));
+  EXPECT_NE(seen("one.next *= 7;"), (std::set<int64_t>{3, 4, 5, 6, 7})) << "it is not what it was given any more";
 }
 
 TEST(HostFills, endWhereWhatIsDrawnHasNoBounds) {
@@ -453,6 +457,7 @@ TEST(HostFills, ofWhatLoopsGoUpToAreTheMeanThatTheHostCounts) {
   EXPECT_EQ(L.Notes.back(), "integers in 'p.count' are as many as the host counts in the mean");
   EXPECT_TRUE(launchOf(Counts, "struct Node", Node + "__device__ void reset(E *p) { p[7].count = 0; }\n").Fills.empty()) << "kernels change it";
   EXPECT_EQ(at(launchOf(Counts, "struct Node", Node + "__device__ void grow(E *p) { p[7].count++; }\n"), 8 * 70 + 4), 12) << "they go on from there";
+  EXPECT_TRUE(launchOf(Counts + " grow(h.data());", "struct Node", Node + "__host__ __device__ void grow(E *p) { p[7].count++; }\n").Fills.empty()) << "the host may count so, too";
   EXPECT_TRUE(launchOf("int at = rand(); for (int i = 0; i < n; ++i) { h[i].count = at; at += rand(); } " + Counts, "struct Node", Node).Fills.empty()) << "the end of a run";
 }
 
